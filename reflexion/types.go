@@ -1,0 +1,79 @@
+// Package reflexion holds the text agents: ReAct, Reflexion and MUSE. They share
+// one code path; what differs is memory (Reflexion, MUSE) and the selector (MUSE).
+package reflexion
+
+import (
+	"context"
+
+	"github.com/muse-agent/muse/internal/llm"
+	"github.com/muse-agent/muse/selfassess"
+	"github.com/muse-agent/muse/selfregulate"
+)
+
+// Task is what an agent is told at the start of an episode.
+type Task struct {
+	Goal string // "put a clean mug in shelf." (without "Your task is to: ")
+	Room string // "You are in the middle of a room. …"
+}
+
+// Config of an agent. See Default.
+type Config struct {
+	Name         string  `json:"name"`          // "react", "reflexion", "muse"
+	Rollouts     int     `json:"rollouts"`      // K, paper: 5
+	Horizon      int     `json:"horizon"`       // H in action-observation pairs, default 4
+	Temperature  float64 `json:"temperature"`   // paper: 0.5
+	Reflections  int     `json:"reflections"`   // reflections kept in the prompt, Reflexion: 3; 0 = none (ReAct)
+	Plan         bool    `json:"plan"`          // write P^e at reset
+	ContextPairs int     `json:"context_pairs"` // real pairs before the rollout in M_sa's text, default 0 = paper
+	Recall       bool    `json:"recall"`        // memory of seen text in the world model
+	Limit        int     `json:"limit"`         // the episode's command limit, 50
+}
+
+// Candidate is one imagined future in a trace.
+type Candidate struct {
+	Pairs    []llm.Pair             `json:"pairs"`
+	Claim    string                 `json:"claim,omitempty"` // "won", "lost": the model's own claim
+	Valid    bool                   `json:"valid"`
+	Assessed *selfassess.Assessment `json:"assessment,omitempty"`
+	Tokens   int                    `json:"tokens"`
+	// Same is the index of the first candidate with an equal first action, -1 if none.
+	Same int `json:"same"`
+}
+
+// Trace explains one decision; logs and viewers read it, agents do not log.
+type Trace struct {
+	Candidates []Candidate         `json:"candidates,omitempty"`
+	Choice     selfregulate.Choice `json:"choice"`
+	Thoughts   []string            `json:"thoughts,omitempty"`
+	Usage      llm.Usage           `json:"usage"`
+	Cut        int                 `json:"cut,omitempty"`    // outputs cut at a line only the environment may write
+	Events     []string            `json:"events,omitempty"` // "no valid candidate", "history trimmed"
+	// Millis of rollouts and of assessment; kept out of episodes.jsonl (timing.jsonl).
+	RolloutMillis float64 `json:"-"`
+	AssessMillis  float64 `json:"-"`
+}
+
+// Carry is the explicit state of one running episode.
+type Carry struct {
+	Task        Task
+	Reflections []string
+	Plan        string
+	Pairs       []llm.Pair // real pairs so far
+	Seed        uint64     // of the episode
+	Session     llm.Session
+}
+
+// Agent plays episodes. Safe for concurrent use with different carries.
+type Agent interface {
+	Config() Config
+	// Begin opens an episode: writes the plan. reflections are oldest first.
+	Begin(ctx context.Context, t Task, reflections []string, seed uint64) (*Carry, llm.Usage, error)
+	// Act chooses the next command.
+	Act(ctx context.Context, c *Carry) (action string, tr Trace, err error)
+	// Observe appends what the environment answered to the command of the last Act.
+	Observe(ctx context.Context, c *Carry, action string, tr Trace, obs string) error
+	// Reflect writes a reflection after a lost episode, from the carry's own trace only.
+	Reflect(ctx context.Context, c *Carry) (string, llm.Usage, error)
+	// Close releases the carry's session.
+	Close(c *Carry) error
+}
