@@ -1,5 +1,11 @@
 // Package selfregulate turns assessments into choices: the component M_sr of the
 // paper (section 3.1.2).
+//
+// A [Selector] looks at the candidates of one decision and names one: [Best] is the
+// paper's "best rollout"; [Lowest] and [Random] are the controls reported beside
+// it; [Off] is plain sampling. They are implementations of one interface, not flags
+// inside one. [Regulate] is the whole step: ask the assessor, refuse what is no
+// probability, select, and say why.
 package selfregulate
 
 import (
