@@ -1,0 +1,119 @@
+"""Trains one embedded model on one corpus; stops and resumes at any moment.
+
+    python train.py --corpus base.jsonl.gz --tokenizer tokenizer.json --tokens 7e6 --out runs/base
+
+The run depends on the corpus, the arguments and the seed only: the schedule follows the
+tokens seen, never the clock. `--out` holds log.jsonl (one line every 25 steps) and
+checkpoint.pt; the same command continues from the checkpoint.
+"""
+
+import argparse
+import hashlib
+import itertools
+import json
+import os
+import time
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from tokenizers import Tokenizer
+
+import corpus
+from model import LM, Config
+from optim import Optimiser, rate
+
+LOG_EVERY = 25
+
+
+def loss_of(model, ids, weights):
+    """Weighted mean cross-entropy of the next token, and the single losses with their weights and selection."""
+    hidden = model.hidden(ids[:, :-1])
+    selected = weights[:, 1:] > 0
+    logits = model.logits(hidden[selected]).float()
+    each = F.cross_entropy(logits, ids[:, 1:][selected], reduction="none")
+    w = weights[:, 1:][selected]
+    return (each * w).sum() / w.sum(), each.detach(), selected
+
+
+def save(path, payload):
+    """Write a checkpoint atomically."""
+    torch.save(payload, path + ".tmp")
+    os.replace(path + ".tmp", path)
+
+
+def arguments():
+    ap = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    ap.add_argument("--corpus", nargs="+", required=True)
+    ap.add_argument("--tokenizer", required=True)
+    ap.add_argument("--out", required=True)
+    ap.add_argument("--tokens", type=float, required=True, help="tokens to train on, padding not counted")
+    ap.add_argument("--seed", type=int, default=1)
+    ap.add_argument("--d", type=int, default=128)
+    ap.add_argument("--layers", type=int, default=4)
+    ap.add_argument("--heads", type=int, default=4)
+    ap.add_argument("--kv-heads", type=int, default=2)
+    ap.add_argument("--batch-tokens", type=int, default=2048)
+    ap.add_argument("--max-length", type=int, default=1536)
+    ap.add_argument("--threads", type=int, default=1)
+    ap.add_argument("--checkpoint-every", type=int, default=200, help="steps")
+    ap.add_argument("--compile", action="store_true", help="fuse with torch.compile (needs a C++ compiler)")
+    return ap.parse_args()
+
+
+def main():
+    a = arguments()
+    torch.set_num_threads(a.threads)
+    torch.manual_seed(a.seed)
+    tokenizer = Tokenizer.from_file(a.tokenizer)
+    settings = {k: v for k, v in vars(a).items() if k not in ("out", "threads", "checkpoint_every", "compile")}
+    settings["tokenizer_sha256"] = hashlib.sha256(open(a.tokenizer, "rb").read()).hexdigest()
+    model = LM(Config(tokenizer.get_vocab_size(), a.d, a.layers, a.heads, a.kv_heads))
+    optimiser = Optimiser(model)
+    os.makedirs(a.out, exist_ok=True)
+    path = os.path.join(a.out, "checkpoint.pt")
+    step = tokens = 0
+    seconds = 0.0
+    if os.path.exists(path):
+        saved = torch.load(path, weights_only=False)
+        if saved["settings"] != settings:
+            differing = sorted(k for k in settings if saved["settings"].get(k) != settings[k])
+            raise SystemExit(f"{path}: made with other settings ({', '.join(differing)}); use another --out or the old settings")
+        model.load_state_dict(saved["model"])
+        optimiser.load_state_dict(saved["optimiser"])
+        step, tokens, seconds = saved["step"], saved["tokens"], saved["seconds"]
+    episodes = corpus.load(a.corpus, tokenizer, a.max_length)
+    have = sum(len(e[0]) for e in episodes)
+    print(json.dumps({"episodes": len(episodes), "corpus_tokens": have, "vocab": model.c.vocab, "resumed_at_step": step,
+                      "parameters": sum(p.numel() for p in model.parameters())}), flush=True)
+    order = itertools.islice(corpus.batches(episodes, a.batch_tokens, a.seed), step, None)
+    if a.compile:
+        model.hidden = torch.compile(model.hidden, dynamic=True)
+    log = open(os.path.join(a.out, "log.jsonl"), "a")
+    sums, counts = np.zeros(len(corpus.KINDS)), np.zeros(len(corpus.KINDS))
+    started = time.time() - seconds
+    while tokens < a.tokens:
+        ids, weights, kinds = corpus.pad(episodes, next(order))
+        loss, each, selected = loss_of(model, torch.from_numpy(ids), torch.from_numpy(weights))
+        loss.backward()
+        optimiser.step(rate(step, tokens, a.tokens))
+        optimiser.zero_grad()
+        k = kinds[:, 1:][selected.numpy()]
+        sums += np.bincount(k, each.numpy(), len(sums))
+        counts += np.bincount(k, minlength=len(counts))
+        step, tokens = step + 1, tokens + int((ids > 0).sum())
+        done = tokens >= a.tokens
+        if step % LOG_EVERY == 0 or done:
+            losses = {corpus.KINDS[i]: round(sums[i] / counts[i], 4) for i in range(len(sums)) if counts[i]}
+            line = {"step": step, "tokens": tokens, "seconds": round(time.time() - started, 1),
+                    "tokens_per_s": round(tokens / (time.time() - started)), "loss": losses}
+            print(json.dumps(line), file=log, flush=True)
+            sums[:], counts[:] = 0, 0
+        if step % a.checkpoint_every == 0 or done:
+            save(path, {"settings": settings, "config": vars(model.c), "model": model.state_dict(), "optimiser": optimiser.state_dict(),
+                        "step": step, "tokens": tokens, "seconds": time.time() - started})
+    print(json.dumps({"done": True, "steps": step, "tokens": tokens, "seconds": round(time.time() - started, 1)}))
+
+
+if __name__ == "__main__":
+    main()
