@@ -1,5 +1,3 @@
-// Package reflexion holds the text agents: ReAct, Reflexion and MUSE. They share
-// one code path; what differs is memory (Reflexion, MUSE) and the selector (MUSE).
 package reflexion
 
 import (
@@ -27,6 +25,11 @@ type Config struct {
 	ContextPairs int     `json:"context_pairs"` // real pairs before the rollout in M_sa's text, default 0 = paper
 	Recall       bool    `json:"recall"`        // memory of seen text in the world model
 	Limit        int     `json:"limit"`         // the episode's command limit, 50
+	// Dialect of the game: "" or "move" ("move X to R"), or "put" ("put X in/on R").
+	// The model always sees and writes the "move" form; see [EnvAction].
+	Dialect string `json:"dialect,omitempty"`
+	// GreedyReflection samples reflections at temperature 0 instead of Temperature.
+	GreedyReflection bool `json:"greedy_reflection,omitempty"`
 }
 
 // Candidate is one imagined future in a trace.
@@ -38,6 +41,9 @@ type Candidate struct {
 	Tokens   int                    `json:"tokens"`
 	// Same is the index of the first candidate with an equal first action, -1 if none.
 	Same int `json:"same"`
+	// Hidden states of the generator (see llm.Completion), nil where unknown. Kept
+	// out of records for their size; collectors of sibling labels read them here.
+	Hidden []float32 `json:"-"`
 }
 
 // Trace explains one decision; logs and viewers read it, agents do not log.
@@ -53,14 +59,21 @@ type Trace struct {
 	AssessMillis  float64 `json:"-"`
 }
 
-// Carry is the explicit state of one running episode.
+// Carry is the explicit state of one running episode. All that shapes the next
+// decision is in the exported fields: a copy with Session nil goes on exactly
+// where the original stood (the prefix is built again).
 type Carry struct {
 	Task        Task
-	Reflections []string
-	Plan        string
-	Pairs       []llm.Pair // real pairs so far
+	Reflections []string   // in the prompt: the newest Config.Reflections of those given
+	Plan        string     // P^e, "" where none was written
+	Pairs       []llm.Pair // real pairs so far, in the "move" dialect
+	From        int        // index of the first pair that the prompt still holds; > 0 after trimming
 	Seed        uint64     // of the episode
 	Session     llm.Session
+
+	// What happened between two decisions: goes into the next trace.
+	events []string
+	usage  llm.Usage
 }
 
 // Agent plays episodes. Safe for concurrent use with different carries.
@@ -71,6 +84,7 @@ type Agent interface {
 	// Act chooses the next command.
 	Act(ctx context.Context, c *Carry) (action string, tr Trace, err error)
 	// Observe appends what the environment answered to the command of the last Act.
+	// After an error the carry is as before the call.
 	Observe(ctx context.Context, c *Carry, action string, tr Trace, obs string) error
 	// Reflect writes a reflection after a lost episode, from the carry's own trace only.
 	Reflect(ctx context.Context, c *Carry) (string, llm.Usage, error)

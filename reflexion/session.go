@@ -1,0 +1,135 @@
+package reflexion
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/muse-agent/muse/internal/llm"
+)
+
+// eventTrimmed is the event of a prompt that no longer holds the oldest pairs.
+const eventTrimmed = "history trimmed"
+
+// Fork returns an independent copy of the episode so far, for playing on from
+// here in another way (sibling labels). Close both.
+func (c *Carry) Fork(ctx context.Context) (*Carry, error) {
+	f := *c
+	f.Reflections = slices.Clone(c.Reflections)
+	f.Pairs = slices.Clone(c.Pairs)
+	f.events = slices.Clone(c.events)
+	if c.Session != nil {
+		s, err := c.Session.Fork(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("reflexion: forking the episode after %d commands: %w", len(c.Pairs), err)
+		}
+		f.Session = s
+	}
+	return &f, nil
+}
+
+// drop closes the session; the next use builds it again.
+func (c *Carry) drop() error {
+	if c.Session == nil {
+		return nil
+	}
+	err := c.Session.Close()
+	c.Session = nil
+	return err
+}
+
+// trim gives up the oldest quarter of the pairs in the prompt, so that the next
+// overflow is some steps away. It reports whether there was anything to give up.
+func (c *Carry) trim() bool {
+	n := len(c.Pairs) - c.From
+	if n == 0 {
+		return false
+	}
+	c.From += max(1, n/4)
+	if !slices.Contains(c.events, eventTrimmed) {
+		c.events = append(c.events, eventTrimmed)
+	}
+	return true
+}
+
+// session returns the carry's session and builds it where there is none: from
+// task, reflections, plan and pairs, in the same pieces as in live play, so that a
+// resumed episode has the same cache. What doesn't fit is trimmed from the front.
+func (a *agent) session(ctx context.Context, c *Carry) (llm.Session, error) {
+	for c.Session == nil {
+		s, err := a.build(ctx, c)
+		if errors.Is(err, llm.ErrContext) && c.trim() {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reflexion: opening the prompt on %s: %w", a.model.Info().Name, err)
+		}
+		c.Session = s
+	}
+	return c.Session, nil
+}
+
+func (a *agent) build(ctx context.Context, c *Carry) (llm.Session, error) {
+	s, err := a.model.Open(ctx, a.tmpl.Prompt(c.Task, c.Reflections))
+	if err != nil {
+		return nil, err
+	}
+	pieces := make([]string, 0, 1+len(c.Pairs)-c.From)
+	if c.Plan != "" {
+		pieces = append(pieces, llm.RenderPlan(c.Plan))
+	}
+	for _, p := range c.Pairs[c.From:] {
+		pieces = append(pieces, a.tmpl.Pair(p))
+	}
+	for _, piece := range pieces {
+		u, err := s.Append(ctx, piece)
+		c.usage = c.usage.Add(u)
+		if err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
+	return s, nil
+}
+
+// sample draws continuations of the carry's prefix. A full context is answered by
+// a shorter history, until the request fits.
+func (a *agent) sample(ctx context.Context, c *Carry, r llm.Request) ([]llm.Completion, llm.Usage, error) {
+	var total llm.Usage
+	for {
+		s, err := a.session(ctx, c)
+		if err != nil {
+			return nil, total, err
+		}
+		out, u, err := s.Sample(ctx, r)
+		total = total.Add(u)
+		if err == nil && len(out) == 0 {
+			err = errors.New("the model returned no continuation")
+		}
+		full := errors.Is(err, llm.ErrContext) || err == nil && a.outOfRoom(s, r, out)
+		if full && c.trim() {
+			if err := c.drop(); err != nil {
+				return nil, total, fmt.Errorf("reflexion: closing a full session: %w", err)
+			}
+			continue
+		}
+		if err != nil {
+			return nil, total, fmt.Errorf("reflexion: sampling %d continuations from %s after %d commands: %w", r.N, a.model.Info().Name, len(c.Pairs), err)
+		}
+		return out, total, nil
+	}
+}
+
+// minRoom is how many tokens a single command with its thought may need.
+const minRoom = 64
+
+// outOfRoom tells a continuation that ended because the context was used up from
+// one that only ran into MaxTokens: a backend may report both as FinishLength.
+// Rollouts may be cut short by it without harm as long as they have a command.
+func (a *agent) outOfRoom(s llm.Session, r llm.Request, out []llm.Completion) bool {
+	limit := a.model.Info().Caps.Context
+	if limit == 0 || s.Len() == 0 || s.Len()+minRoom <= limit || r.Until == llm.UntilLine {
+		return false
+	}
+	return slices.ContainsFunc(out, func(c llm.Completion) bool { return c.Finish == llm.FinishLength })
+}
