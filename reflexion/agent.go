@@ -44,6 +44,11 @@ func New(cfg Config, m llm.Model, assessor selfassess.Assessor, s selfregulate.S
 	case s.NeedsAssessment() && assessor == nil:
 		return nil, fmt.Errorf("reflexion: selector %q needs an assessor and none is given; train one or choose random or off", s.Name())
 	}
+	// M_sa makes its own text; the setting here is the record of it and must agree.
+	if t, ok := assessor.(interface{ Config() selfassess.Config }); ok && s.NeedsAssessment() && t.Config().Text.Context != cfg.ContextPairs {
+		return nil, fmt.Errorf("reflexion: context_pairs is %d, but %s was trained with %d real pairs before a future; set context_pairs to that",
+			cfg.ContextPairs, assessor.Name(), t.Config().Text.Context)
+	}
 	a := &agent{cfg: cfg, model: m, assessor: assessor, selector: s, tmpl: TemplateFor(m.Info())}
 	for _, o := range opts {
 		o(a)

@@ -22,7 +22,7 @@ type Config struct {
 	Temperature  float64 `json:"temperature"`   // paper: 0.5
 	Reflections  int     `json:"reflections"`   // reflections kept in the prompt, Reflexion: 3; 0 = none (ReAct)
 	Plan         bool    `json:"plan"`          // write P^e at reset
-	ContextPairs int     `json:"context_pairs"` // real pairs before the rollout in M_sa's text, default 0 = paper
+	ContextPairs int     `json:"context_pairs"` // real pairs before the rollout in M_sa's text (must equal the assessor's own setting), default 0 = paper
 	Recall       bool    `json:"recall"`        // memory of seen text in the world model
 	Limit        int     `json:"limit"`         // the episode's command limit, 50
 	// Dialect of the game: "" or "move" ("move X to R"), or "put" ("put X in/on R").
