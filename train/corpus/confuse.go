@@ -1,6 +1,9 @@
 package corpus
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // confusion is the state of mind of a player of one level.
 type confusion struct {
@@ -11,6 +14,10 @@ type confusion struct {
 	steps int
 }
 
+// tireOfWandering is the chance a step that a wandering player does something
+// else: walking to and fro between long lists fills texts without teaching.
+const tireOfWandering = 0.25
+
 // decide is one decision of a player of mixed competence.
 func (p *player) decide(c *confusion) (think, action string) {
 	switch {
@@ -18,6 +25,9 @@ func (p *player) decide(c *confusion) (think, action string) {
 		c.mode = p.drawMode(c)
 	case c.mode != "" && p.rng.Float64() < c.level.Recover:
 		c.mode = ""
+	}
+	if c.mode == Wander && p.rng.Float64() < tireOfWandering {
+		c.mode = p.drawMode(c)
 	}
 	if c.mode != "" {
 		think, action = p.confused(c)
@@ -60,7 +70,7 @@ func (p *player) drawMode(c *confusion) Mode {
 func (p *player) possible(m Mode, c *confusion) bool {
 	switch m {
 	case Loop:
-		return c.last[1] != ""
+		return c.last[1] != "" && !strings.HasPrefix(c.last[1], "take ")
 	case Ghost:
 		return p.hold == "" && p.here >= 0
 	case Wrong:
@@ -73,7 +83,7 @@ func (p *player) possible(m Mode, c *confusion) bool {
 		return p.holdsTarget() && p.goal.Kind != Look && p.closedDestination() >= 0 ||
 			p.hold == "" && mayOpen[p.places[p.nextUnseen()].typ]
 	case Far:
-		return p.hold == "" || p.holdsTarget()
+		return p.hold == "" || p.holdsTarget() && !p.pending()
 	}
 	return true
 }
@@ -90,7 +100,7 @@ func (p *player) confused(c *confusion) (think, action string) {
 	case Ghost:
 		return p.takeGhost(p.pickNear())
 	case Far:
-		return p.actFar()
+		return p.actFar(c)
 	case Order:
 		return p.useUnheld()
 	case Skip:
@@ -144,7 +154,7 @@ func (p *player) takeGhost(r int) (string, string) {
 }
 
 // actFar acts on a place without going there.
-func (p *player) actFar() (string, string) {
+func (p *player) actFar(c *confusion) (string, string) {
 	g := p.goal
 	if p.holdsTarget() {
 		if g.Kind == Look {
@@ -153,11 +163,7 @@ func (p *player) actFar() (string, string) {
 			}
 			return "", ""
 		}
-		if verb, app := g.treat(); p.pending() && len(p.byType[app]) > 0 && !p.places[p.byType[app][0]].near {
-			n := p.places[p.byType[app][0]].name
-			return "i have " + p.hold + ". next " + verb + " it with " + n + ".", verb + " " + p.hold + " with " + n
-		}
-		if r := p.destination(); r >= 0 && !p.places[r].near {
+		if r := p.destination(); r >= 0 && !p.places[r].near && !strings.HasPrefix(c.last[1], "move ") { // once is enough
 			n := p.places[r].name
 			return "i have " + p.hold + ". next put it in " + n + ".", "move " + p.hold + " to " + n
 		}

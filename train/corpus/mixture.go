@@ -50,7 +50,7 @@ type Mixture struct {
 // fittedModes are fitted to the failed commands of real agents; see RealFailures
 // and the table that `mkcorpus -fit` prints.
 var fittedModes = []ModeWeight{
-	{Loop, 1}, {Wander, 1}, {Ghost, 1}, {Far, 1}, {Order, 1}, {Skip, 1}, {Wrong, 1}, {Nowhere, 1}, {Closed, 1},
+	{Loop, 1}, {Wander, 1}, {Ghost, .6}, {Far, 1.2}, {Order, 3.2}, {Skip, 1.5}, {Wrong, .7}, {Nowhere, .6}, {Closed, .7},
 }
 
 // mixtures are the populations by name. An actor trained on one of them inherits
@@ -58,9 +58,9 @@ var fittedModes = []ModeWeight{
 var mixtures = map[string]Mixture{
 	"weak": {Name: "weak", Levels: []Level{{0, .5, .2}, {.10, .12, .2}, {.20, .07, .25}, {.35, .05, .35}},
 		Modes: fittedModes, Noise: .3, Reflected: .4, Hinted: .25, Misled: .15, Renumber: .5},
-	"base": {Name: "base", Levels: []Level{{0, .5, .35}, {.06, .15, .25}, {.12, .10, .2}, {.25, .06, .2}},
+	"base": {Name: "base", Levels: []Level{{0, .5, .4}, {.06, .15, .25}, {.12, .10, .15}, {.35, .05, .2}},
 		Modes: fittedModes, Noise: .3, Reflected: .4, Hinted: .25, Misled: .15, Renumber: .5},
-	"strong": {Name: "strong", Levels: []Level{{0, .5, .5}, {.05, .20, .3}, {.10, .12, .15}, {.20, .07, .05}},
+	"strong": {Name: "strong", Levels: []Level{{0, .5, .5}, {.05, .20, .3}, {.10, .12, .15}, {.35, .05, .05}},
 		Modes: fittedModes, Noise: .3, Reflected: .4, Hinted: .25, Misled: .15, Renumber: .5},
 }
 

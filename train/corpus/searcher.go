@@ -3,6 +3,7 @@ package corpus
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -308,8 +309,9 @@ func (p *player) plan() string {
 	return b.String()
 }
 
-// planTypes lists the types in search order; where a reflection excludes the
-// first instances, the first one left is named instead of the type.
+// planTypes lists the receptacle types in search order, each by its last
+// instance ("shelf 6" is shelf 1 to 6): the place after which the search turns to
+// the next type. Types that reflections exclude altogether are left out.
 func (p *player) planTypes(obj string) string {
 	var out []string
 	if obj != p.goal.Object { // a hint for the target itself stands at the front of the plan
@@ -322,16 +324,9 @@ func (p *player) planTypes(obj string) string {
 		if len(out) == maxPlanTypes {
 			break
 		}
-		for k, r := range p.byType[t] {
-			if avoid[r] {
-				continue
-			}
-			if k == 0 {
-				out = append(out, t)
-			} else {
-				out = append(out, p.places[r].name)
-			}
-			break
+		l := p.byType[t]
+		if slices.ContainsFunc(l, func(r int) bool { return !avoid[r] }) {
+			out = append(out, p.places[l[len(l)-1]].name)
 		}
 	}
 	return strings.Join(out, ", ")

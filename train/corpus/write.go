@@ -27,6 +27,10 @@ type Options struct {
 	Custom *Mixture
 }
 
+// maxTokens is the estimated length beyond which an episode is played again with
+// another game: the model's context ends somewhere.
+const maxTokens = 1400
+
 // chunk is how many episodes a worker writes at a time.
 const chunk = 32
 
@@ -143,6 +147,9 @@ var actorPrior = sync.OnceValues(func() (*Prior, error) {
 
 func writeEpisode(w io.Writer, st *Stats, m Mixture, games []*textworld.Game, prior *Prior, r *rand.Rand) error {
 	e, level, t, err := makeEpisode(m, games[r.IntN(len(games))], prior, r)
+	for tries := 0; err == nil && estimateTokens(e.Text()) > maxTokens && tries < 8; tries++ {
+		e, level, t, err = makeEpisode(m, games[r.IntN(len(games))], prior, r)
+	}
 	if err != nil {
 		return err
 	}
