@@ -30,8 +30,8 @@
 //
 // Continuation i depends on the session's history of Append calls, on Seed, i
 // and the request alone: not on N, on other continuations or on other sessions.
-// The arithmetic of a row does not depend on the number of rows from two on, so
-// a single row is computed as two (minRows). Appending a text in two pieces
+// The arithmetic of a row does not depend on the number of rows: tested, bit for
+// bit, hidden states included. Appending a text in two pieces
 // rounds differently from appending it at once (about 1e-6 in a logit), which
 // may, rarely, draw another token.
 //

@@ -86,7 +86,7 @@ func (s *session) prefill(ctx context.Context, ids []int32) error {
 		if err := ctx.Err(); err != nil {
 			return undo(err)
 		}
-		n := max(len(part), minRows) // a single token is fed as two, see minRows
+		n := max(len(part), minRows)
 		b.shape(1, n, 0)
 		b.ids[0], b.ids[1] = tail[0], tail[1]
 		for i, id := range part {
