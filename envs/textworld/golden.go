@@ -1,9 +1,7 @@
 package textworld
 
 import (
-	"bufio"
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -68,16 +66,11 @@ func CheckGolden(r io.Reader, name string, report func(Diff)) (GoldenStats, erro
 	if report == nil {
 		report = func(Diff) {}
 	}
-	br := bufio.NewReaderSize(r, 1<<16)
-	var src io.Reader = br
-	if magic, _ := br.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
-		z, err := gzip.NewReader(br)
-		if err != nil {
-			return st, fmt.Errorf("textworld: %s: %w", name, err)
-		}
-		src = z
+	src, err := gunzip(r, name)
+	if err != nil {
+		return st, err
 	}
-	err := eachLine(src, name, func(n int, line []byte) error {
+	err = eachLine(src, name, func(n int, line []byte) error {
 		var l goldenLine
 		if err := json.Unmarshal(line, &l); err != nil {
 			return fmt.Errorf("textworld: %s:%d: not a line of a transcript: %w", name, n, err)
