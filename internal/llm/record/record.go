@@ -1,0 +1,208 @@
+// Package record writes HTTP exchanges to a JSON-lines file and plays them back,
+// so that runs with a served model can be repeated without the server.
+//
+//	f, _ := os.Create("run.jsonl")
+//	t := record.New(f, http.DefaultTransport)   // openai.Options{Transport: t}
+//	t, err := record.Replay(f)                  // later
+//
+// Headers are not recorded, except Content-Type and Retry-After of answers: a
+// key can't get into the file. A user, password or query in the URL is left out.
+package record
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/muse-agent/muse/internal/llm"
+)
+
+// Format is the tag of each line.
+const Format = "muse/http@1"
+
+// ErrUnknown is matched when a replay is asked what was never recorded.
+var ErrUnknown = errors.New("record: request was not recorded")
+
+// Entry is one exchange.
+type Entry struct {
+	Format      string          `json:"format"`
+	Method      string          `json:"method"`
+	URL         string          `json:"url"`
+	Request     json.RawMessage `json:"request,omitempty"` // body, as JSON or a JSON string
+	Status      int             `json:"status"`
+	ContentType string          `json:"content_type,omitempty"`
+	RetryAfter  string          `json:"retry_after,omitempty"`
+	Body        string          `json:"body"`
+	Base64      bool            `json:"base64,omitempty"` // Body is not UTF-8 text
+}
+
+// key identifies a request: host and scheme may differ between recording and replay.
+func key(method, url string, body json.RawMessage) string {
+	path := url
+	for range 3 { // behind "scheme://host"
+		i := bytes.IndexByte([]byte(path), '/')
+		if i < 0 {
+			break
+		}
+		path = path[i+1:]
+	}
+	return method + " /" + path + "\n" + string(body)
+}
+
+// Recorder is a RoundTripper that notes every exchange. Safe for concurrent use.
+type Recorder struct {
+	next http.RoundTripper
+	mu   sync.Mutex
+	w    io.Writer
+}
+
+// New records exchanges of next to w, one JSON line each, in order of completion.
+func New(w io.Writer, next http.RoundTripper) *Recorder { return &Recorder{next: next, w: w} }
+
+// RoundTrip sends the request and notes request and answer. The answer is read
+// whole before it is handed on; one that breaks off is not recorded.
+func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
+	body, err := take(req)
+	if err != nil {
+		return nil, err
+	}
+	res, err := r.next.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := io.ReadAll(res.Body)
+	res.Body.Close()
+	if err != nil {
+		return nil, fmt.Errorf("record: answer of %s: %w", llm.CleanURL(req.URL.String()), err)
+	}
+	e := Entry{Format: Format, Method: req.Method, URL: llm.CleanURL(req.URL.String()), Request: body, Status: res.StatusCode,
+		ContentType: res.Header.Get("Content-Type"), RetryAfter: res.Header.Get("Retry-After"), Body: string(answer)}
+	if !utf8.Valid(answer) {
+		e.Body, e.Base64 = base64.StdEncoding.EncodeToString(answer), true
+	}
+	line, err := json.Marshal(e)
+	if err != nil {
+		return nil, fmt.Errorf("record: %w", err)
+	}
+	r.mu.Lock()
+	_, err = r.w.Write(append(line, '\n'))
+	r.mu.Unlock()
+	if err != nil {
+		return nil, fmt.Errorf("record: %w", err)
+	}
+	res.Body = io.NopCloser(bytes.NewReader(answer))
+	return res, nil
+}
+
+// take reads the body, puts it back and returns it as JSON.
+func take(req *http.Request) (json.RawMessage, error) {
+	if req.Body == nil {
+		return nil, nil
+	}
+	b, err := io.ReadAll(req.Body)
+	req.Body.Close()
+	if err != nil {
+		return nil, fmt.Errorf("record: request body: %w", err)
+	}
+	req.Body = io.NopCloser(bytes.NewReader(b))
+	if len(b) == 0 {
+		return nil, nil
+	}
+	var c bytes.Buffer
+	if json.Compact(&c, b) == nil {
+		return c.Bytes(), nil
+	}
+	return json.Marshal(string(b))
+}
+
+// Player is a RoundTripper that answers from a recording. Safe for concurrent
+// use. Equal requests get their answers in recorded order, each once.
+type Player struct {
+	mu   sync.Mutex
+	left map[string][]Entry
+	n    int
+}
+
+// Replay reads a whole recording.
+func Replay(r io.Reader) (*Player, error) {
+	p := &Player{left: map[string][]Entry{}}
+	sc := bufio.NewScanner(r)
+	sc.Buffer(nil, 64<<20)
+	for line := 1; sc.Scan(); line++ {
+		if len(bytes.TrimSpace(sc.Bytes())) == 0 {
+			continue
+		}
+		var e Entry
+		if err := json.Unmarshal(sc.Bytes(), &e); err != nil {
+			return nil, fmt.Errorf("record: line %d: %w", line, err)
+		}
+		if e.Format != Format {
+			return nil, fmt.Errorf("record: line %d has format %q, this program reads %q: record again", line, e.Format, Format)
+		}
+		k := key(e.Method, e.URL, e.Request)
+		p.left[k] = append(p.left[k], e)
+		p.n++
+	}
+	if err := sc.Err(); err != nil {
+		return nil, fmt.Errorf("record: %w", err)
+	}
+	return p, nil
+}
+
+// Left is the number of recorded exchanges that were not asked for.
+func (p *Player) Left() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.n
+}
+
+// RoundTrip answers from the recording; a request that isn't there, or was
+// already answered as often as recorded, is an error that matches ErrUnknown.
+func (p *Player) RoundTrip(req *http.Request) (*http.Response, error) {
+	body, err := take(req)
+	if err != nil {
+		return nil, err
+	}
+	if err := req.Context().Err(); err != nil {
+		return nil, err
+	}
+	url := llm.CleanURL(req.URL.String())
+	k := key(req.Method, url, body)
+	p.mu.Lock()
+	es, known := p.left[k]
+	if len(es) > 0 {
+		p.left[k] = es[1:]
+		p.n--
+	}
+	p.mu.Unlock()
+	if len(es) == 0 {
+		why := "it differs from all recorded ones"
+		if known {
+			why = "all its recorded answers are used up"
+		}
+		return nil, fmt.Errorf("%w: %s %s: %s; body begins %.200s", ErrUnknown, req.Method, url, why, body)
+	}
+	e := es[0]
+	answer := []byte(e.Body)
+	if e.Base64 {
+		if answer, err = base64.StdEncoding.DecodeString(e.Body); err != nil {
+			return nil, fmt.Errorf("record: %s: %w", url, err)
+		}
+	}
+	h := http.Header{}
+	if e.ContentType != "" {
+		h.Set("Content-Type", e.ContentType)
+	}
+	if e.RetryAfter != "" {
+		h.Set("Retry-After", e.RetryAfter)
+	}
+	return &http.Response{Status: http.StatusText(e.Status), StatusCode: e.Status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: h, Body: io.NopCloser(bytes.NewReader(answer)), ContentLength: int64(len(answer)), Request: req}, nil
+}
