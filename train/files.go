@@ -3,42 +3,56 @@ package train
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"syscall"
+	"io"
+	"io/fs"
+
+	"github.com/muse-agent/muse/internal/atomicfile"
+	"github.com/muse-agent/muse/internal/jsonl"
 )
 
-// ErrLocked: another process works in the folder.
-var ErrLocked = errors.New("train: the folder is in use")
+// ErrLocked is matched when another process works in the run folder.
+var ErrLocked = atomicfile.ErrLocked
+
+// errNotExist is a short name.
+var errNotExist = fs.ErrNotExist
 
 // writeFile replaces path atomically.
 func writeFile(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
+	if err := atomicfile.WriteFile(path, data, 0o644); err != nil {
 		return fmt.Errorf("train: %w", err)
-	}
-	_, werr := f.Write(data)
-	err = errors.Join(werr, f.Chmod(0o644), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-		return fmt.Errorf("train: writing %s: %w", path, err)
 	}
 	return nil
 }
 
 // lockDir takes the folder's lock until unlock is called or the process ends.
 func lockDir(dir string) (unlock func() error, err error) {
-	path := filepath.Join(dir, "lock")
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
+	l, err := atomicfile.LockDir(dir)
+	switch {
+	case errors.Is(err, ErrLocked):
+		return nil, fmt.Errorf("train: %w", err)
+	case err != nil:
 		return nil, fmt.Errorf("train: run folder: %w (choose another with --out)", err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("%w: %s (wait for the other process, or choose another folder with --out)", ErrLocked, path)
+	return l.Close, nil
+}
+
+// eachLine calls fn for every record of a JSONL file, plain or gzip. A last line
+// without newline is an interrupted write and is left out.
+func eachLine(path string, fn func(n int, offset int64, line []byte) error) (err error) {
+	r, err := jsonl.Open(path)
+	if err != nil {
+		return fmt.Errorf("train: %w", err)
 	}
-	return f.Close, nil
+	defer func() { err = errors.Join(err, r.Close()) }()
+	for {
+		line, err := r.Raw()
+		if errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("train: %w (is the file complete?)", err)
+		}
+		if err := fn(r.Line(), r.Offset(), line); err != nil {
+			return err
+		}
+	}
 }

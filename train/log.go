@@ -121,3 +121,60 @@ func (l *Log) Close() error {
 	}
 	return nil
 }
+
+// TimingLog appends to timing.jsonl. It has no place in reproducibility: an
+// interrupt may leave episodes twice in it, the last line of an id counts.
+type TimingLog struct{ f *os.File }
+
+// OpenTiming opens timing.jsonl of the folder for appending.
+func (r *Run) OpenTiming() (*TimingLog, error) {
+	f, err := os.OpenFile(r.Path(FileTiming), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("train: %w", err)
+	}
+	// A write that was cut off must not swallow the next line.
+	if st, err := f.Stat(); err == nil && st.Size() > 0 {
+		last := make([]byte, 1)
+		if _, err := f.ReadAt(last, st.Size()-1); err == nil && last[0] != '\n' {
+			if _, err := f.WriteString("\n"); err != nil {
+				return nil, errors.Join(fmt.Errorf("train: %s: %w", r.Path(FileTiming), err), f.Close())
+			}
+		}
+	}
+	t := &TimingLog{f}
+	r.closers = append(r.closers, f)
+	return t, nil
+}
+
+// Append writes one line each.
+func (t *TimingLog) Append(ts ...Timing) error {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	for _, v := range ts {
+		if err := enc.Encode(v); err != nil {
+			return fmt.Errorf("train: timing: %w", err)
+		}
+	}
+	if _, err := t.f.Write(buf.Bytes()); err != nil {
+		return fmt.Errorf("train: timing: %w", err)
+	}
+	return nil
+}
+
+// finishedUnits names the finished units of the folder's episodes.jsonl.
+func (r *Run) finishedUnits() (map[string]bool, error) {
+	path := r.Path(FileEpisodes)
+	f, err := os.Open(path)
+	if errors.Is(err, errNotExist) {
+		return map[string]bool{}, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("train: %w", err)
+	}
+	defer f.Close()
+	units, _, err := scanUnits(f, path, EpisodeFormat)
+	m := make(map[string]bool, len(units))
+	for _, u := range units {
+		m[u] = true
+	}
+	return m, err
+}

@@ -50,13 +50,9 @@ func PlayEpisode(ctx context.Context, env envs.Env, agent reflexion.Agent, s Epi
 	}
 	start := time.Now()
 	tm := Timing{ID: id}
-	obs, _, err := env.Reset(ctx, envs.ResetOptions{})
+	intro, err := resetText(ctx, env)
 	if err != nil {
 		return fail("reset", err)
-	}
-	intro, ok := obs.(string)
-	if !ok {
-		return fail("reset", fmt.Errorf("the observation is %T, a text agent needs a string", obs))
 	}
 	task, err := reflexion.ParseIntro(intro)
 	if err != nil {

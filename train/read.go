@@ -1,73 +1,40 @@
 package train
 
 import (
-	"bufio"
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
-// eachLine calls fn for every line of a JSONL file (gzip by its first bytes). A
-// last line without newline is an interrupted write and is left out.
-func eachLine(path string, fn func(n int, offset int64, line []byte) error) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("train: %w", err)
-	}
-	defer f.Close()
-	var r io.Reader = f
-	br := bufio.NewReaderSize(f, 1<<20)
-	if magic, err := br.Peek(2); err == nil && magic[0] == 0x1f && magic[1] == 0x8b {
-		z, err := gzip.NewReader(br)
-		if err != nil {
-			return fmt.Errorf("train: %s: %w", path, err)
-		}
-		r = z
-	} else {
-		r = br
-	}
-	lr := bufio.NewReaderSize(r, 1<<20)
-	var at int64
-	for n := 1; ; n++ {
-		line, err := lr.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return fmt.Errorf("train: %s:%d: %w (is the file complete?)", path, n, err)
-		}
-		if err := fn(n, at, bytes.TrimSuffix(line, []byte("\n"))); err != nil {
-			return err
-		}
-		at += int64(len(line))
-	}
-}
-
-// EachEpisode calls fn for every episode of a run folder or an episodes.jsonl[.gz] file.
-func EachEpisode(path string, fn func(e *Episode) error) error {
+// eachFormatted calls fn for every record of a file, or of the file called name in
+// the run folder path, after checking its format tag.
+func eachFormatted[T any](path, name, format string, fn func(*T) error) error {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
-		path = filepath.Join(path, FileEpisodes)
+		path = filepath.Join(path, name)
 	}
 	return eachLine(path, func(n int, _ int64, line []byte) error {
 		var h lineHead
 		if err := json.Unmarshal(line, &h); err != nil {
 			return fmt.Errorf("train: %s:%d: %w", path, n, err)
 		}
-		if h.Format != EpisodeFormat {
-			return fmt.Errorf("%w: %s:%d has %q, this program reads %q", ErrVersion, path, n, h.Format, EpisodeFormat)
+		if h.Format != format {
+			return fmt.Errorf("%w: %s:%d has %q, this program reads %q", ErrVersion, path, n, h.Format, format)
 		}
-		var e Episode
-		if err := json.Unmarshal(line, &e); err != nil {
+		v := new(T)
+		if err := json.Unmarshal(line, v); err != nil {
 			return fmt.Errorf("train: %s:%d: %w", path, n, err)
 		}
-		return fn(&e)
+		return fn(v)
 	})
+}
+
+// EachEpisode calls fn for every episode of a run folder or an episodes.jsonl[.gz] file.
+func EachEpisode(path string, fn func(e *Episode) error) error {
+	return eachFormatted(path, FileEpisodes, EpisodeFormat, fn)
 }
 
 // ReadEpisodes reads all episodes of run folders or files, in order.
@@ -152,6 +119,3 @@ func writeDerived(r *Run) error {
 	}
 	return writeFile(r.Path(FileMetrics), metrics.Bytes())
 }
-
-// isGzip says whether a path asks for compression.
-func isGzip(path string) bool { return strings.HasSuffix(path, ".gz") }

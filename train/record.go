@@ -73,12 +73,14 @@ func (e *Episode) CountedSteps() int {
 	return len(e.Steps)
 }
 
-// Pairs returns the real action-observation pairs, observations as the agent's
-// text shows them, thoughts included.
+// Pairs returns the real action-observation pairs in the canonical form that the
+// agent's text and M_sa see, thoughts included.
 func (e *Episode) Pairs() []llm.Pair {
 	p := make([]llm.Pair, len(e.Steps))
 	for i, s := range e.Steps {
-		p[i] = llm.Pair{Thoughts: s.Trace.Thoughts, Action: s.Action, Observation: s.Observation}
+		p[i] = llm.Pair{
+			Thoughts: s.Trace.Thoughts, Action: reflexion.CanonicalAction(s.Action), Observation: reflexion.CanonicalObservation(s.Observation),
+		}
 	}
 	return p
 }

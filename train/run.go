@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"sort"
+
+	"github.com/muse-agent/muse/internal/rng"
 )
 
 // RunFormat is the format tag of run.json.
@@ -22,6 +25,7 @@ const (
 	FileMetrics  = "metrics.jsonl"
 	FileIndex    = "index"
 	FileSiblings = "siblings.jsonl"
+	FileMSA      = "msa.safetensors"
 )
 
 var (
@@ -51,6 +55,7 @@ type Run struct {
 	Resumed  bool // the folder held a run.json already
 	unlock   func() error
 	logs     []*Log
+	closers  []io.Closer
 }
 
 // OpenRun creates dir, or opens it to continue: the settings, seed, data and
@@ -190,8 +195,22 @@ func (r *Run) Close() error {
 	for _, l := range r.logs {
 		err = errors.Join(err, l.Close())
 	}
+	for _, c := range r.closers {
+		err = errors.Join(err, c.Close())
+	}
 	err = errors.Join(err, writeDerived(r))
 	err = errors.Join(err, r.unlock())
 	r.unlock = nil
 	return err
+}
+
+// Hash is a short hash of what decides the bytes of the run: the same settings
+// name the same default folder.
+func (m Manifest) Hash() string {
+	m.Format, m.Args, m.Version = "", nil, ""
+	b, err := json.Marshal(m)
+	if err != nil {
+		return "unknown"
+	}
+	return fmt.Sprintf("%016x", rng.Seed(0, "manifest", string(b)))[:10]
 }

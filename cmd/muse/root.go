@@ -1,0 +1,180 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// app is what all commands share.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	args           []string
+	getenv         func(string) (string, bool)
+	quiet          bool
+	config         string
+}
+
+const rootLong = `muse trains agents that know what they can do.
+
+A text agent imagines several futures before each command, a small model gives each
+of them the probability that the task will succeed, and the agent acts on the best.
+It learns on household tasks of ALFWorld's own games and adapts to new ones online.
+
+Settings come from flags, then MUSE_* variables (--max-steps is MUSE_MAX_STEPS), then
+the JSON file of --config, then defaults. Long commands write a run folder; the same
+command continues after an interrupt.
+
+Exit status: 0 success, 1 failure, 2 usage, 130 interrupted.`
+
+func newRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "muse",
+		Short:         "Agents that know how competent they are",
+		Long:          rootLong,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Version:       version,
+		RunE:          func(c *cobra.Command, args []string) error { return group(c, args) },
+		Args:          cobra.ArbitraryArgs,
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			return a.layer(c)
+		},
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "no progress on standard error")
+	root.PersistentFlags().StringVar(&a.config, "config", "", "JSON file with settings: {\"seed\": 7, \"eval\": {\"workers\": 1}}")
+	root.SetFlagErrorFunc(flagError)
+	root.SetVersionTemplate("muse {{.Version}}\n")
+	root.AddCommand(
+		demoCmd(a), envsCmd(a), playCmd(a), collectCmd(a), siblingsCmd(a), trainCmd(a), adaptCmd(a),
+		evalCmd(a), replayCmd(a), benchCmd(a), corpusCmd(a), doctorCmd(a), versionCmd(a),
+	)
+	return root
+}
+
+// group is the action of a command that only has subcommands: help, or an error
+// that names the nearest one.
+func group(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return c.Help()
+	}
+	var names []string
+	for _, s := range c.Commands() {
+		if s.IsAvailableCommand() {
+			names = append(names, s.Name())
+		}
+	}
+	return usagef("unknown command %q for %q%s; see %s --help", args[0], c.CommandPath(), didYouMean(args[0], names), c.CommandPath())
+}
+
+// flagError turns pflag's message into a usage error with the nearest flag name.
+func flagError(c *cobra.Command, err error) error {
+	msg := err.Error()
+	if name, ok := strings.CutPrefix(msg, "unknown flag: --"); ok {
+		name, _, _ = strings.Cut(name, "=")
+		var names []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		c.InheritedFlags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		hint := didYouMean(name, names)
+		if hint != "" {
+			hint = strings.Replace(hint, "\"", "\"--", 1)
+		}
+		return usagef("unknown flag --%s for %q%s; see %s --help", name, c.CommandPath(), hint, c.CommandPath())
+	}
+	return usagef("%s; see %s --help", msg, c.CommandPath())
+}
+
+// noArgs, oneArg: argument checks that exit 2.
+func noArgs(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("%q takes no arguments, got %q; see %s --help", c.CommandPath(), args[0], c.CommandPath())
+	}
+	return nil
+}
+
+func exactArgs(n int, what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usagef("%q needs %s; see %s --help", c.CommandPath(), what, c.CommandPath())
+		}
+		return nil
+	}
+}
+
+// printJSON writes v, indented, to standard output.
+func (a *app) printJSON(v any) error {
+	e := json.NewEncoder(a.stdout)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+func (a *app) say(format string, v ...any) {
+	if !a.quiet {
+		fmt.Fprintf(a.stderr, format+"\n", v...)
+	}
+}
+
+// progressWriter is standard error, or nil with --quiet.
+func (a *app) progressWriter() (w io.Writer, tty bool) {
+	if a.quiet {
+		return nil, false
+	}
+	f, ok := a.stderr.(*os.File)
+	if !ok {
+		return a.stderr, false
+	}
+	st, err := f.Stat()
+	return a.stderr, err == nil && st.Mode()&os.ModeCharDevice != 0
+}
+
+// didYouMean returns `, did you mean "x"?` for the nearest of names, or nothing
+// when none is near.
+func didYouMean(s string, names []string) string {
+	best, dist := "", 1<<30
+	for _, n := range names {
+		d := distance(strings.ToLower(s), n)
+		if strings.HasPrefix(n, strings.ToLower(s)) && len(s) > 1 {
+			d = 0
+		}
+		if d < dist {
+			best, dist = n, d
+		}
+	}
+	if best == "" || dist > 1+len(s)/2 {
+		return ""
+	}
+	return fmt.Sprintf(", did you mean %q?", best)
+}
+
+// distance is the optimal string alignment distance (a swap counts once).
+func distance(a, b string) int {
+	d := make([][]int, len(a)+1)
+	for i := range d {
+		d[i] = make([]int, len(b)+1)
+		d[i][0] = i
+	}
+	for j := range d[0] {
+		d[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			d[i][j] = min(d[i-1][j]+1, d[i][j-1]+1, d[i-1][j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
+			}
+		}
+	}
+	return d[len(a)][len(b)]
+}

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muse-agent/muse/envs/textworld"
+	"github.com/muse-agent/muse/internal/llm"
+	"github.com/muse-agent/muse/internal/llm/embedded"
+	"github.com/muse-agent/muse/reflexion"
+	"github.com/muse-agent/muse/selfassess"
+	"github.com/muse-agent/muse/selfregulate"
+	"github.com/muse-agent/muse/train"
+)
+
+// gameFlags select games and the rules they are played by.
+type gameFlags struct {
+	splits, types, ids  []string
+	games, list         string
+	limit               int
+	dialect             string
+	maxSteps, thinkCost int
+}
+
+func (g *gameFlags) add(c *cobra.Command, split string, limit int) {
+	f := c.Flags()
+	var splits []string
+	if split != "" {
+		splits = []string{split}
+	}
+	f.StringSliceVar(&g.splits, "split", splits, "train, actor, val, seen or unseen (comma-separated)")
+	f.StringSliceVar(&g.types, "type", nil, "task types: pick, look, clean, heat, cool, two")
+	f.StringSliceVar(&g.ids, "id", nil, "game ids (TASK/TRIAL, or TASK where it names one game)")
+	f.StringVar(&g.games, "games", "", "file with games instead of the embedded ones (all-*.jsonl.gz, .tw-pddl, .pddl)")
+	f.StringVar(&g.list, "list", "", "text file with one game id a line")
+	f.IntVar(&g.limit, "limit", limit, "at most so many games, 0 = all")
+	g.addRules(c)
+}
+
+func (g *gameFlags) addRules(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&g.dialect, "dialect", string(textworld.DialectMove), "command language of the game: move or put")
+	f.IntVar(&g.maxSteps, "max-steps", 50, "commands an episode may have")
+	f.IntVar(&g.thinkCost, "think-cost", 0, "commands a think line costs: 0, or 1 as in ALFWorld's own harnesses")
+}
+
+// options are the environment's settings.
+func (g *gameFlags) options() (textworld.Options, error) {
+	d := textworld.Dialect(g.dialect)
+	if d != textworld.DialectMove && d != textworld.DialectPut {
+		return textworld.Options{}, usagef("--dialect is %q; use move or put", g.dialect)
+	}
+	if g.maxSteps < 1 {
+		return textworld.Options{}, usagef("--max-steps is %d; at least 1 is needed", g.maxSteps)
+	}
+	if g.thinkCost < 0 {
+		return textworld.Options{}, usagef("--think-cost is %d; it must not be negative", g.thinkCost)
+	}
+	return textworld.Options{Dialect: d, MaxSteps: g.maxSteps, ThinkCost: g.thinkCost}, nil
+}
+
+// selection opens the chosen games.
+func (g *gameFlags) selection() ([]*textworld.Game, error) {
+	s := textworld.Selection{Splits: g.splits, Types: g.types, IDs: g.ids, GamesFile: g.games, ListFile: g.list, Limit: g.limit}
+	games, err := textworld.Select(s)
+	if err != nil {
+		if g.games != "" || g.list != "" {
+			return nil, err // a file's fault, not the command line's
+		}
+		return nil, usageError{err}
+	}
+	if len(games) == 0 {
+		return nil, usagef("no game fits the selection (--split %s --type %s --id %s)", strings.Join(g.splits, ","), strings.Join(g.types, ","), strings.Join(g.ids, ","))
+	}
+	return games, nil
+}
+
+// runFlags are common to everything that writes a run folder.
+type runFlags struct {
+	out     string
+	seed    uint64
+	workers int
+	json    bool
+}
+
+func (r *runFlags) add(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVarP(&r.out, "out", "o", "", "run folder (default runs/<command>-<hash of the settings>)")
+	f.Uint64Var(&r.seed, "seed", 1, "root seed of every random draw")
+	f.IntVar(&r.workers, "workers", runtime.NumCPU(), "episodes played at the same time; changes no result")
+	f.BoolVar(&r.json, "json", false, "print the result as JSON")
+}
+
+// open opens the run folder for the given settings.
+func (a *app) open(r *runFlags, command string, config any, data, models map[string]string) (*train.Run, error) {
+	m := train.Manifest{Command: command, Args: a.args, Version: version, Seed: r.seed, Config: config, Data: data, Models: models}
+	dir := r.out
+	if dir == "" {
+		dir = filepath.Join("runs", command+"-"+m.Hash())
+	}
+	run, err := train.OpenRun(dir, m)
+	if err != nil {
+		return nil, err
+	}
+	a.say("run folder: %s", dir)
+	return run, nil
+}
+
+// bench makes the place where episodes are played.
+func (a *app) bench(g *gameFlags, r *runFlags) (*train.Bench, error) {
+	o, err := g.options()
+	if err != nil {
+		return nil, err
+	}
+	games, err := g.selection()
+	if err != nil {
+		return nil, err
+	}
+	b := &train.Bench{Games: games, Env: o, Seed: r.seed, Workers: max(1, r.workers)}
+	b.Progress, b.TTY = a.progressWriter()
+	return b, nil
+}
+
+// agentFlags configure the agents.
+type agentFlags struct {
+	model, url      string
+	temperature     float64
+	rollouts        int
+	horizon         int
+	reflections     int
+	contextPairs    int
+	plan, recall    bool
+	earlyStop       int
+	msa             string
+	embedCache      string
+	embedCacheLines int
+}
+
+func (f *agentFlags) add(c *cobra.Command) {
+	d, _ := reflexion.Default("muse") // a known name
+	fs := c.Flags()
+	fs.StringVar(&f.model, "model", "base", "language model: weak, base or strong (embedded), a model folder, or openai:NAME with --url")
+	fs.StringVar(&f.url, "url", "", "base URL of an OpenAI-compatible server; the key is read from MUSE_API_KEY or OPENAI_API_KEY")
+	fs.Float64Var(&f.temperature, "temperature", d.Temperature, "of plans, commands, futures and reflections")
+	fs.IntVar(&f.rollouts, "rollouts", d.Rollouts, "imagined futures a decision (MUSE)")
+	fs.IntVar(&f.horizon, "horizon", d.Horizon, "action-observation pairs of an imagined future")
+	fs.IntVar(&f.reflections, "reflections", d.Reflections, "reflections kept in the prompt (Reflexion, MUSE)")
+	fs.IntVar(&f.contextPairs, "context-pairs", d.ContextPairs, "real pairs before the future in M_sa's text, 0 = paper")
+	fs.BoolVar(&f.plan, "plan", d.Plan, "write a plan at the start of an episode")
+	fs.BoolVar(&f.recall, "recall", d.Recall, "the world model remembers what was seen in this episode")
+}
+
+func (f *agentFlags) addEarlyStop(c *cobra.Command, def int) {
+	c.Flags().IntVar(&f.earlyStop, "early-stop", def, "end an episode after so many \"Nothing happens.\" in a row, 0 = never; the same for all agents")
+}
+
+func (f *agentFlags) addMSA(c *cobra.Command) {
+	c.Flags().StringVar(&f.msa, "msa", "", "checkpoint of the self-assessment (file or run folder of `muse train selfassess`)")
+}
+
+// config is the configuration of the agent called name.
+func (f *agentFlags) config(name string, g *gameFlags) (reflexion.Config, error) {
+	c, err := reflexion.Default(name)
+	if err != nil {
+		return c, usageError{err}
+	}
+	c.Rollouts, c.Horizon, c.Temperature = f.rollouts, f.horizon, f.temperature
+	c.ContextPairs, c.Plan, c.Recall, c.Limit = f.contextPairs, f.plan, f.recall, g.maxSteps
+	if name != "react" {
+		c.Reflections = f.reflections
+	}
+	if textworld.Dialect(g.dialect) == textworld.DialectPut {
+		c.Dialect = g.dialect
+	}
+	if err := c.Validate(); err != nil {
+		return c, usageError{err}
+	}
+	return c, nil
+}
+
+// player wires an agent. assessor may be nil where the selector needs none.
+func (f *agentFlags) player(name string, sel selfregulate.Selector, m llm.Model, as selfassess.Assessor, g *gameFlags) (train.Player, error) {
+	c, err := f.config(name, g)
+	if err != nil {
+		return train.Player{}, err
+	}
+	if !sel.NeedsAssessment() {
+		as = nil
+	}
+	ag, err := reflexion.New(c, m, as, sel)
+	if err != nil {
+		return train.Player{}, err
+	}
+	info := train.AgentInfo{
+		Config: c, Model: m.Info(), Selector: sel.Name(), ThinkCost: g.thinkCost, EarlyStop: f.earlyStop, Dialect: g.dialect,
+	}
+	if as != nil {
+		info.Assessor = as.Name()
+	}
+	return train.Player{Agent: ag, Info: info}, nil
+}
+
+// openModel opens a language model by its name on the command line.
+func (f *agentFlags) openModel(ctx context.Context, a *app) (llm.Model, error) {
+	if name, ok := strings.CutPrefix(f.model, "openai:"); ok {
+		return openServed(ctx, a, name, f.url)
+	}
+	if f.url != "" {
+		return nil, usagef("--url is given, but --model %q is embedded; write --model openai:NAME", f.model)
+	}
+	m, err := embedded.Open(strings.TrimPrefix(f.model, "embedded/"), embedded.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// openMSA opens a checkpoint; e may be nil for heads that use no embedding.
+func (f *agentFlags) openMSA(e selfassess.Embedder) (*selfassess.Model, error) {
+	path := f.msa
+	if path == "" {
+		return nil, usagef("this needs a self-assessment: --msa FILE (make one with `muse train selfassess`)")
+	}
+	if st, err := os.Stat(path); err == nil && st.IsDir() {
+		path = filepath.Join(path, train.FileMSA)
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("self-assessment: %w (make one with `muse train selfassess`)", err)
+	}
+	return loadMSA(path, e)
+}

@@ -1,0 +1,140 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/muse-agent/muse/envs/textworld"
+	"github.com/muse-agent/muse/internal/rng"
+	"github.com/muse-agent/muse/reflexion"
+)
+
+// Bench is what all phases share: where episodes are played and with how many hands.
+type Bench struct {
+	Games   []*textworld.Game
+	Env     textworld.Options
+	Seed    uint64
+	Workers int // 0 = 1; changes no result
+	// Progress gets human-readable lines, nil = none; TTY rewrites one line.
+	Progress io.Writer
+	TTY      bool
+}
+
+// info describes a game for records.
+func info(g *textworld.Game) GameInfo {
+	return GameInfo{ID: g.ID(), Split: g.Split(), TaskType: g.TaskType(), Goal: g.Goal()}
+}
+
+// GameSetHash identifies a list of games and their content, for run.json: results
+// on different sets can't be mixed.
+func GameSetHash(games []*textworld.Game) string {
+	parts := make([]any, 0, 2*len(games))
+	for _, g := range games {
+		parts = append(parts, g.ID(), g.Hash())
+	}
+	return fmt.Sprintf("%016x", rng.Seed(uint64(len(games)), parts...))
+}
+
+// Player is an agent with what its records say about it. Safe for concurrent use
+// if its agent is.
+type Player struct {
+	Agent reflexion.Agent
+	Info  AgentInfo
+}
+
+// trials describes episodes of one game in a row.
+type trials struct {
+	phase, arm, unit string
+	rep              uint64
+	n                int
+	first            int  // number of the first trial
+	reflect          bool // reflect after lost episodes and hand the texts on
+	untilSolved      bool // stop after the first success
+	given            []string
+	// seedPath comes between root seed and game id; arms that are compared share it.
+	seedPath string
+}
+
+// play plays the trials of one game in sequence: what one writes, the next reads.
+// It returns the episodes, their timings and the reflections after the last one.
+func (b *Bench) play(ctx context.Context, g *textworld.Game, p Player, t trials) ([]Episode, []Timing, []string, error) {
+	env := textworld.New(g, b.Env)
+	defer env.Close()
+	given := append([]string(nil), t.given...)
+	var es []Episode
+	var ts []Timing
+	for i := range t.n {
+		trial := t.first + i
+		e, tm, err := PlayEpisode(ctx, env, p.Agent, EpisodeSpec{
+			Game: info(g), Unit: t.unit, Phase: t.phase, Arm: t.arm, Rep: t.rep, Trial: trial,
+			Seed:        rng.Seed(b.Seed, t.seedPath, g.ID(), t.rep, trial),
+			Reflections: newest(given, p.Info.Config.Reflections), Reflect: t.reflect, Agent: p.Info,
+		})
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		if e.Reflection != "" {
+			given = append(given, e.Reflection)
+		}
+		es, ts = append(es, e), append(ts, tm)
+		if e.Success && t.untilSolved {
+			break
+		}
+	}
+	return es, ts, given, nil
+}
+
+// newest returns the last n of s.
+func newest(s []string, n int) []string {
+	if n < 0 || len(s) <= n {
+		return s
+	}
+	return s[len(s)-n:]
+}
+
+// unitResult is what a worker hands over for one unit of work.
+type unitResult struct {
+	episodes []Episode
+	timings  []Timing
+}
+
+// runUnits plays the units of plan that the run's episodes.jsonl doesn't hold yet
+// and appends their episodes in plan order.
+func (b *Bench) runUnits(ctx context.Context, r *Run, label string, plan []string, work func(ctx context.Context, i int) (unitResult, error)) (err error) {
+	log, err := r.OpenLog(FileEpisodes, EpisodeFormat)
+	if err != nil {
+		return err
+	}
+	from, err := log.Expect(plan)
+	if err != nil {
+		return err
+	}
+	times, err := r.OpenTiming()
+	if err != nil {
+		return err
+	}
+	p := NewProgress(b.Progress, b.TTY, label, from, len(plan))
+	defer p.Close()
+	n, won := 0, 0
+	return Ordered(ctx, b.Workers, from, len(plan), work, func(i int, u unitResult) error {
+		lines := make([]any, len(u.episodes))
+		for j := range u.episodes {
+			u.episodes[j].Unit = plan[i]
+			u.episodes[j].Final = j == len(u.episodes)-1
+			lines[j] = &u.episodes[j]
+			n++
+			if u.episodes[j].Success {
+				won++
+			}
+		}
+		if err := log.Append(plan[i], lines...); err != nil {
+			return err
+		}
+		if err := times.Append(u.timings...); err != nil {
+			return err
+		}
+		p.Add(1, fmt.Sprintf("won %d of %d", won, n))
+		return nil
+	})
+}
