@@ -48,6 +48,14 @@ func (c Calibration) String() string {
 	return fmt.Sprintf("%s (%.3f, %+.3f)", c.Kind, c.A, c.B)
 }
 
+// name is the kind in words.
+func (c Calibration) name() string {
+	if c.Kind == "" {
+		return "none"
+	}
+	return c.Kind
+}
+
 // calibrationKinds in the order in which equal losses are resolved: simpler first.
 var calibrationKinds = []string{"", "temperature", "platt", "isotonic"}
 

@@ -54,27 +54,27 @@ func (m *mlp) clone() *mlp {
 	return &c
 }
 
-// fitScale sets mean and scale from the rows of x (n, in).
-func (m *mlp) fitScale(x []float32) {
-	n := len(x) / m.in
+// fitScale sets mean and scale from the given rows.
+func (m *mlp) fitScale(x matrix, rows []int) {
+	n := float64(len(rows))
 	sum, sq := make([]float64, m.in), make([]float64, m.in)
-	for r := range n {
-		for j, v := range x[r*m.in : (r+1)*m.in] {
+	for _, r := range rows {
+		for j, v := range x.row(r) {
 			sum[j] += float64(v)
 		}
 	}
 	for j := range sum {
-		sum[j] /= float64(n)
+		sum[j] /= n
 	}
-	for r := range n {
-		for j, v := range x[r*m.in : (r+1)*m.in] {
+	for _, r := range rows {
+		for j, v := range x.row(r) {
 			d := float64(v) - sum[j]
 			sq[j] += d * d
 		}
 	}
 	for j := range sq {
 		m.mean[j], m.scale[j] = float32(sum[j]), 0
-		if sd := math.Sqrt(sq[j] / float64(n)); sd > 1e-6 {
+		if sd := math.Sqrt(sq[j] / n); sd > 1e-6 {
 			m.scale[j] = float32(1 / (sd + 1e-3))
 		}
 	}
