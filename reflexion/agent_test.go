@@ -391,13 +391,22 @@ func TestContextOverflow(t *testing.T) {
 		if p.Request.Until == llm.UntilLine {
 			return " p", nil
 		}
-		return "\n> go to bed 1\nx", nil
+		return fmt.Sprintf("\n> go to bed %d\nx", p.Rand.IntN(9)), nil
 	}, scripted.WithContext(120))
 	a := newAgent(t, config(t, "reflexion"), m, nil, selfregulate.Off)
+	muse := newAgent(t, config(t, "muse"), m, &mugs{}, selfregulate.Best)
 	c := begin(t, a, 1, "the mug is red.")
 	trimmed := false
 	for i := range 30 {
+		f, err := c.Fork(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
 		action, tr := act(t, a, c)
+		_, full := act(t, muse, f)
+		if full.Candidates[0].Pairs[0].Action != action || f.Session.Text() != c.Session.Text() || !slices.Equal(full.Events, tr.Events) {
+			t.Fatalf("step %d: off and muse trim differently: %q, %q", i, tr.Events, full.Events)
+		}
 		trimmed = trimmed || slices.Contains(tr.Events, "history trimmed")
 		if err := a.Observe(ctx, c, action, tr, fmt.Sprintf("answer number %d of a long row.", i)); err != nil {
 			t.Fatalf("step %d: %v", i, err)

@@ -57,7 +57,16 @@ func (c *Carry) trim() bool {
 // task, reflections, plan and pairs, in the same pieces as in live play, so that a
 // resumed episode has the same cache. What doesn't fit is trimmed from the front.
 func (a *agent) session(ctx context.Context, c *Carry) (llm.Session, error) {
-	for c.Session == nil {
+	for {
+		if c.Session != nil {
+			// The newest pair stays, as long as it fits at all.
+			if !a.crowded(c.Session) || len(c.Pairs)-c.From < 2 || !c.trim() {
+				return c.Session, nil
+			}
+			if err := c.drop(); err != nil {
+				return nil, fmt.Errorf("reflexion: closing a full session: %w", err)
+			}
+		}
 		s, err := a.build(ctx, c)
 		if errors.Is(err, llm.ErrContext) && c.trim() {
 			continue
@@ -67,7 +76,17 @@ func (a *agent) session(ctx context.Context, c *Carry) (llm.Session, error) {
 		}
 		c.Session = s
 	}
-	return c.Session, nil
+}
+
+// pairTokens is the room kept for one imagined pair, the backends' own default.
+const pairTokens = 64
+
+// crowded reports whether the prefix leaves too little room for a rollout. The rule
+// is the same for every selector, so that Off and candidate 0 see the same prefix;
+// without it a backend would cut futures short when the context ends.
+func (a *agent) crowded(s llm.Session) bool {
+	limit := a.model.Info().Caps.Context
+	return limit > 0 && s.Len()+min(pairTokens*a.cfg.Horizon, limit/4) > limit
 }
 
 func (a *agent) build(ctx context.Context, c *Carry) (llm.Session, error) {
@@ -106,8 +125,7 @@ func (a *agent) sample(ctx context.Context, c *Carry, r llm.Request) ([]llm.Comp
 		if err == nil && len(out) == 0 {
 			err = errors.New("the model returned no continuation")
 		}
-		full := errors.Is(err, llm.ErrContext) || err == nil && a.outOfRoom(s, r, out)
-		if full && c.trim() {
+		if errors.Is(err, llm.ErrContext) && c.trim() {
 			if err := c.drop(); err != nil {
 				return nil, total, fmt.Errorf("reflexion: closing a full session: %w", err)
 			}
@@ -118,18 +136,4 @@ func (a *agent) sample(ctx context.Context, c *Carry, r llm.Request) ([]llm.Comp
 		}
 		return out, total, nil
 	}
-}
-
-// minRoom is how many tokens a single command with its thought may need.
-const minRoom = 64
-
-// outOfRoom tells a continuation that ended because the context was used up from
-// one that only ran into MaxTokens: a backend may report both as FinishLength.
-// Rollouts may be cut short by it without harm as long as they have a command.
-func (a *agent) outOfRoom(s llm.Session, r llm.Request, out []llm.Completion) bool {
-	limit := a.model.Info().Caps.Context
-	if limit == 0 || s.Len() == 0 || s.Len()+minRoom <= limit || r.Until == llm.UntilLine {
-		return false
-	}
-	return slices.ContainsFunc(out, func(c llm.Completion) bool { return c.Finish == llm.FinishLength })
 }
