@@ -20,7 +20,7 @@ var rooms = map[string][]string{
 	"internal":          {"internal"},
 	"internal/archtest": {},
 	"envs":              {"internal/rng"},
-	"envs/envtest":      {"envs"},
+	"envs/envtest":      {"envs", "internal/rng"},
 	"envs/textworld":    {"envs", "internal/rng", "internal/atomicfile", "internal/jsonl"},
 	"worldmodel":        {"internal"},
 	"selfassess":        {"internal"},
