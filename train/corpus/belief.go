@@ -118,7 +118,7 @@ func cutArrival(obs string) string {
 	return obs
 }
 
-// command is an action taken apart: verb, object and place ("" where absent).
+// splitCommand takes a command apart: verb, object and place ("" where absent).
 func splitCommand(a string) (verb, obj, recep string) {
 	if r, ok := strings.CutPrefix(a, "go to "); ok {
 		return "go", "", r

@@ -60,7 +60,7 @@ func forgotten(g Goal) string {
 	return ""
 }
 
-// trace is what a lost trial has shown.
+// traceFacts are what a lost trial has shown.
 type traceFacts struct {
 	seen   []string // places in which an object of the wanted type lay, in order of sight
 	looked []string // places looked into that held none
