@@ -7,7 +7,7 @@ import (
 )
 
 // Calibration maps a logit to a calibrated probability. Every kind is strictly
-// increasing in the logit (up to rounding), so calibration never changes which of
+// increasing in the logit (but for rounding near 0 and 1), so calibration never changes which of
 // several candidates is best. The zero value is the plain sigmoid.
 type Calibration struct {
 	// Kind is "" (none), "temperature", "platt" or "isotonic".
@@ -79,11 +79,12 @@ func fitCalibration(kind string, z, y []float64) (Calibration, error) {
 
 const minSlope = 1e-3 // a calibration may not turn the ranking around
 
-// fitTemperature minimises the log loss over log A in [-5, 5] by golden section;
-// the loss is convex in A, hence unimodal in log A.
+// fitTemperature minimises the log loss over log A in [-2, 2] by golden section;
+// the loss is convex in A, hence unimodal in log A. The bounds keep separable data
+// from making every probability 0 or 1.
 func fitTemperature(z, y []float64) float64 {
 	loss := func(u float64) float64 { return logitLoss(z, y, math.Exp(u), 0) }
-	lo, hi := -5.0, 5.0
+	lo, hi := -2.0, 2.0
 	g := (math.Sqrt(5) - 1) / 2
 	a, b := hi-g*(hi-lo), lo+g*(hi-lo)
 	fa, fb := loss(a), loss(b)
