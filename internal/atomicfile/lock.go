@@ -77,3 +77,13 @@ func (l *Lock) Close() error {
 	l.f = nil
 	return err
 }
+
+// LockFile waits for an exclusive lock on an open file, for short turns between
+// processes that write to it; unlock ends the turn. It does not order the
+// goroutines that share one *os.File.
+func LockFile(f *os.File) (unlock func() error, err error) {
+	if err := lockWait(f); err != nil {
+		return nil, fmt.Errorf("locking %s: %w", f.Name(), err)
+	}
+	return func() error { return unlockFile(f) }, nil
+}
