@@ -29,7 +29,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from model import ATTENTION_SCALE, EPS, LOGIT_CAP, ROPE_BASE
+from kernels import EPS
+from model import ATTENTION_SCALE, LOGIT_CAP, ROPE_BASE
 
 OPSET, IR_VERSION = 17, 8
 F32, I64 = TensorProto.FLOAT, TensorProto.INT64

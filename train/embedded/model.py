@@ -13,12 +13,13 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
+from kernels import cap, rms, rotate, squared_relu
+
 #: Logits are LOGIT_CAP·tanh(x / LOGIT_CAP).
 LOGIT_CAP = 15.0
 #: Scores are q·k·ATTENTION_SCALE/√head_dim; q and k have mean square 1.
 ATTENTION_SCALE = 2.4
 ROPE_BASE = 10_000.0
-EPS = 1e-6
 
 
 @dataclasses.dataclass
@@ -38,23 +39,12 @@ class Config:
         return self.d // self.heads
 
 
-def rms(x):
-    """x scaled to mean square 1 over the last axis."""
-    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + EPS)
-
-
 def rope_table(context, head_dim):
     """(cos, sin), each [context, head_dim], the two halves of a head alike."""
     frequency = ROPE_BASE ** (-torch.arange(0, head_dim, 2).float() / head_dim)
     angle = torch.arange(context).float()[:, None] * frequency
     angle = torch.cat([angle, angle], -1)
     return torch.cos(angle), torch.sin(angle)
-
-
-def rotate(x, cos, sin):
-    """Rotary position embedding of x [..., T, head_dim]."""
-    a, b = x.chunk(2, -1)
-    return x * cos + torch.cat([-b, a], -1) * sin
 
 
 class Block(nn.Module):
@@ -73,15 +63,16 @@ class Block(nn.Module):
         # One product for the three projections; the parameters stay apart because the
         # optimiser orthogonalises each for itself.
         h = F.linear(rms(x), torch.cat([p.weight for p in self.qkv]))
-        h = h.view(batch, time, c.heads + 2 * c.kv_heads, c.head_dim).transpose(1, 2)  # [B, heads, T, head_dim]
-        qk = rotate(rms(h[:, :c.heads + c.kv_heads]), cos, sin)
-        q, k, v = qk[:, :c.heads], qk[:, c.heads:], h[:, c.heads + c.kv_heads:]
+        h = h.view(batch, time, c.heads + 2 * c.kv_heads, c.head_dim)
+        qk, v = h.split([c.heads + c.kv_heads, c.kv_heads], 2)
+        q, k = rotate(rms(qk), cos, sin).split([c.heads, c.kv_heads], 2)
+        q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)  # [B, heads, T, head_dim]
         group = c.heads // c.kv_heads
         y = F.scaled_dot_product_attention(
             q, k.repeat_interleave(group, 1), v.repeat_interleave(group, 1), is_causal=True,
             scale=ATTENTION_SCALE / math.sqrt(c.head_dim))
         x = x + self.out(y.transpose(1, 2).reshape(batch, time, c.d))
-        return x + self.down(F.relu(self.up(rms(x))).square())
+        return x + self.down(squared_relu(self.up(rms(x))))
 
 
 class LM(nn.Module):
@@ -106,11 +97,11 @@ class LM(nn.Module):
         before = F.pad(ids, (2, 0))
         x = rms(sum(e(before[:, 2 - i:2 - i + time]) for i, e in enumerate(self.embed)))
         for block in self.blocks:
-            x = block(x, self.cos[:time], self.sin[:time])
+            x = block(x, self.cos[:time, None], self.sin[:time, None])
         return rms(x)
 
     def logits(self, hidden):
-        return LOGIT_CAP * torch.tanh(self.head(hidden) / LOGIT_CAP)
+        return cap(self.head(hidden), LOGIT_CAP)
 
     def forward(self, ids):
         return self.logits(self.hidden(ids))

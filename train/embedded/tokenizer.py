@@ -36,6 +36,14 @@ showerglass showerhead sidetable sink sinkbasin soapbar soapbottle sofa spatula 
 stoveburner stoveknob teddybear television tennisracket tissuebox toaster toilet toiletpaper toiletpaperhanger
 tomato towel towelholder tvstand vase watch wateringcan window winebottle""".split()
 
+#: Pieces of the game's answers that the players of the corpus never provoke, so that no
+#: text of the game is lost; their meaning is not learnt.
+GAME_WORDS = [w for line in (
+    "You are facing the. Next to it, you see nothing.", "You are carrying: a.", "You are not carrying anything.", "You close the.",
+    "There's nothing special about.", "This is a hot and clean.", "This is a normal.", "This is a cool.", "You sliced the with the.",
+    "You put the in/on the.", "You arrive at loc.", "In it, you see.", "You won!", "OK.", "Available commands:", " slice inventory help close", " look!?-()",
+) for w in re.findall(r" ?[A-Za-z']+|[^\sA-Za-z0-9]", line)]
+
 #: A piece of a phrase or of free text: a word, a number or a sign, with the blank before it.
 PIECE = r" ?[A-Za-z']+| ?[0-9]+| ?[^\sA-Za-z0-9]|\s"
 TAG_OR_BREAK = re.compile("|".join(map(re.escape, TAGS)) + r"|\n")
@@ -75,9 +83,9 @@ def vocabulary(paths, max_phrases, min_share, limit=None):
     total = sum(runs.values())
     often = sorted((r for r, n in runs.items() if n >= min_share * total and len(re.findall(PIECE, r)) > 1),
                    key=lambda r: (-runs[r], r))[:max_phrases]
-    phrases = set(often) | {NOTHING}
+    phrases = {p for p in often if not p.startswith(NOTHING)} | {NOTHING}
     floor = 20 if total > 100_000 else 1
-    kept = {w for w, n in words.items() if n >= floor}
+    kept = {w for w, n in words.items() if n >= floor} | set(GAME_WORDS)
     for phrase in phrases:
         kept.update(re.findall(PIECE, phrase))
     return sorted(phrases, key=lambda p: (-len(p), p)), kept

@@ -27,19 +27,29 @@ LOG_EVERY = 25
 
 
 def loss_of(model, ids, weights):
-    """Weighted mean cross-entropy of the next token, and the single losses with their weights and selection."""
-    hidden = model.hidden(ids[:, :-1])
-    selected = weights[:, 1:] > 0
-    logits = model.logits(hidden[selected]).float()
-    each = F.cross_entropy(logits, ids[:, 1:][selected], reduction="none")
-    w = weights[:, 1:][selected]
-    return (each * w).sum() / w.sum(), each.detach(), selected
+    """(weighted mean cross-entropy of the next token, each token's loss, their places in the flattened batch).
+
+    Only tokens with a weight meet the head."""
+    w = weights[:, 1:].flatten()
+    places = w.nonzero()[:, 0]
+    logits = model.logits(model.hidden(ids[:, :-1]).flatten(0, 1).index_select(0, places))
+    each = F.cross_entropy(logits, ids[:, 1:].flatten()[places], reduction="none")
+    w = w[places]
+    return (each * w).sum() / w.sum(), each.detach(), places
 
 
 def save(path, payload):
     """Write a checkpoint atomically."""
     torch.save(payload, path + ".tmp")
     os.replace(path + ".tmp", path)
+
+
+def open_log(path, step):
+    """The log, cut back to the step that the run continues from."""
+    lines = [x for x in open(path) if json.loads(x)["step"] <= step] if os.path.exists(path) else []
+    log = open(path, "w")
+    log.writelines(lines)
+    return log
 
 
 def arguments():
@@ -57,7 +67,6 @@ def arguments():
     ap.add_argument("--max-length", type=int, default=1536)
     ap.add_argument("--threads", type=int, default=1)
     ap.add_argument("--checkpoint-every", type=int, default=200, help="steps")
-    ap.add_argument("--compile", action="store_true", help="fuse with torch.compile (needs a C++ compiler)")
     return ap.parse_args()
 
 
@@ -66,7 +75,7 @@ def main():
     torch.set_num_threads(a.threads)
     torch.manual_seed(a.seed)
     tokenizer = Tokenizer.from_file(a.tokenizer)
-    settings = {k: v for k, v in vars(a).items() if k not in ("out", "threads", "checkpoint_every", "compile")}
+    settings = {k: v for k, v in vars(a).items() if k not in ("out", "threads", "checkpoint_every")}
     settings["tokenizer_sha256"] = hashlib.sha256(open(a.tokenizer, "rb").read()).hexdigest()
     model = LM(Config(tokenizer.get_vocab_size(), a.d, a.layers, a.heads, a.kv_heads))
     optimiser = Optimiser(model)
@@ -87,18 +96,16 @@ def main():
     print(json.dumps({"episodes": len(episodes), "corpus_tokens": have, "vocab": model.c.vocab, "resumed_at_step": step,
                       "parameters": sum(p.numel() for p in model.parameters())}), flush=True)
     order = itertools.islice(corpus.batches(episodes, a.batch_tokens, a.seed), step, None)
-    if a.compile:
-        model.hidden = torch.compile(model.hidden, dynamic=True)
-    log = open(os.path.join(a.out, "log.jsonl"), "a")
+    log = open_log(os.path.join(a.out, "log.jsonl"), step)
     sums, counts = np.zeros(len(corpus.KINDS)), np.zeros(len(corpus.KINDS))
     started = time.time() - seconds
     while tokens < a.tokens:
         ids, weights, kinds = corpus.pad(episodes, next(order))
-        loss, each, selected = loss_of(model, torch.from_numpy(ids), torch.from_numpy(weights))
+        loss, each, places = loss_of(model, torch.from_numpy(ids), torch.from_numpy(weights))
         loss.backward()
         optimiser.step(rate(step, tokens, a.tokens))
         optimiser.zero_grad()
-        k = kinds[:, 1:][selected.numpy()]
+        k = kinds[:, 1:].flatten()[places.numpy()]
         sums += np.bincount(k, each.numpy(), len(sums))
         counts += np.bincount(k, minlength=len(counts))
         step, tokens = step + 1, tokens + int((ids > 0).sum())
