@@ -7,7 +7,7 @@ import (
 	"math"
 )
 
-// Candidate settings and how they did; see [SelectDefault].
+// SettingResult is one named setting and how it did; see [SelectDefault].
 type SettingResult struct {
 	Name    string  `json:"name"` // "history+embedding/sibling"
 	Config  Config  `json:"config"`

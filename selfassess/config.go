@@ -62,7 +62,7 @@ type Config struct {
 	Epochs      int     `json:"epochs"`       // at most
 	Patience    int     `json:"patience"`     // epochs without a better held-out loss before stopping
 	Validation  float64 `json:"validation"`   // share of the training tasks held out for early stopping
-	Batch       int     `json:"batch"`        // rows an update
+	Batch       int     `json:"batch"`        // rows an update, fewer where an epoch would have less than 16 updates
 	LR          float64 `json:"lr"`           // AdamW
 	WeightDecay float64 `json:"weight_decay"` // AdamW, decoupled
 	// Folds is the number of folds by task for out-of-fold predictions, on which
@@ -81,7 +81,7 @@ type Config struct {
 func Default() Config {
 	return Config{
 		Input: InputHistoryEmbedding, Labels: LabelsSibling, Text: TextOptions{Plan: true},
-		Hidden: 256, Epochs: 12, Patience: 3, Validation: 0.15, Batch: 128, LR: 1e-3, WeightDecay: 1e-2,
+		Hidden: 256, Epochs: 30, Patience: 3, Validation: 0.15, Batch: 128, LR: 1e-3, WeightDecay: 1e-2,
 		Folds: 5, Seed: 1,
 	}
 }

@@ -57,6 +57,7 @@ type Evaluation struct {
 	Reliability  []ReliabilityBin `json:"reliability"`
 	RiskCoverage []CoveragePoint  `json:"risk_coverage"`
 	MetaD        MetaD            `json:"meta_d"`
+	MRatio       Estimate         `json:"m_ratio"` // null where not estimable
 }
 
 // At returns the metrics of a position, the zero value if it is not there.
@@ -83,6 +84,7 @@ func Evaluate(p []Prediction, b Bootstrap) Evaluation {
 	e.Reliability = Reliability(y, prob, ECEBins)
 	e.RiskCoverage, _ = RiskCoverage(y, prob)
 	e.MetaD = MetaDOf(y, prob)
+	e.MRatio = mRatio(p, e.MetaD, b)
 	return e
 }
 
@@ -308,28 +310,4 @@ func (t *table) eceCount(w []float64, n float64) float64 {
 		e += math.Abs(d) / n
 	}
 	return e
-}
-
-// MetaDOf makes counts from continuous predictions (stimulus: success, response:
-// P ≥ ½, confidence: |P − ½| in four bins of equally many rows) and fits meta-d′.
-func MetaDOf(y, p []float64) MetaD {
-	conf := confidences(p)
-	rank := newRanking(conf, func(int) bool { return true }, nil)
-	var counts [2][2 * metaRatings]float64
-	rating := 0
-	for k, i := range rank.rows {
-		if !rank.tie[k] {
-			rating = k * metaRatings / len(p) // equal confidences share a rating
-		}
-		cell := metaRatings - 1 - rating
-		if p[i] >= 0.5 {
-			cell = metaRatings + rating
-		}
-		counts[int(bit(y[i] > 0.5))][cell]++
-	}
-	m, err := MetaDFromCounts(counts[0][:], counts[1][:], true)
-	if err != nil { // can't happen: the lists have the right lengths
-		return MetaD{Why: err.Error()}
-	}
-	return m
 }

@@ -206,6 +206,9 @@ func TestEvaluatePositionsAndJSON(t *testing.T) {
 	if !(a.Low < a.Value && a.Value < a.High) {
 		t.Errorf("interval %v", a)
 	}
+	if m := e.MRatio; !e.MetaD.Estimable || m.Value != e.MetaD.MRatio || !(m.Low < m.Value && m.Value < m.High) {
+		t.Errorf("M-ratio %v of %+v", m, e.MetaD)
+	}
 	again := Evaluate(p, Bootstrap{Draws: 50, Seed: 7})
 	j1, err := json.Marshal(e)
 	if err != nil {

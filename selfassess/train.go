@@ -123,8 +123,8 @@ func train(ctx context.Context, ex []Example, use, judge []bool, emb Embedder, c
 		return nil, rep, fmt.Errorf("%w: %d rows given, none fits labels %q and input %q", ErrNoRows, len(ex), cfg.Labels, cfg.Input)
 	}
 	var cal Calibration
-	plan := t.plan("final")
 	var held []int
+	epochs := cfg.Epochs
 	if folds := min(cfg.Folds, t.tasks); folds >= 2 {
 		fold := t.assign("folds", folds)
 		logits, reports, err := t.crossFit(ctx, fold, folds)
@@ -140,12 +140,14 @@ func train(ctx context.Context, ex []Example, use, judge []bool, emb Embedder, c
 			best[k] = reports[k].Best
 		}
 		sort.Ints(best)
-		plan.epochs = best[folds/2]
+		epochs = best[folds/2]
 	} else {
 		rows, held = t.hold(rows, "final")
 	}
 	head := newMLP(t.m.in, cfg.Hidden, rng.New(cfg.Seed, "init", "final"))
 	head.fitScale(t.m, rows)
+	plan := t.plan(len(rows), "final")
+	plan.epochs = epochs
 	if rep.Final, err = fit(ctx, head, t.m, rows, held, plan); err != nil {
 		return nil, rep, err
 	}
@@ -212,9 +214,12 @@ func (l layout) matrix(ctx context.Context, emb Embedder, ex []Example) (matrix,
 	return m, err
 }
 
-func (t *trainer) plan(path ...any) fitPlan {
+// plan are the settings for a run on so many rows: few rows are cut into smaller
+// batches, so that an epoch has at least 16 updates.
+func (t *trainer) plan(rows int, path ...any) fitPlan {
 	c := t.cfg
-	return fitPlan{c.Epochs, c.Patience, c.Batch, c.LR, c.WeightDecay, rng.Seed(c.Seed, append([]any{"fit"}, path...)...)}
+	batch := min(c.Batch, max(8, rows/16))
+	return fitPlan{c.Epochs, c.Patience, batch, c.LR, c.WeightDecay, rng.Seed(c.Seed, append([]any{"fit"}, path...)...)}
 }
 
 // assign deals tasks in random order to k groups and returns each task's group.
@@ -273,7 +278,7 @@ func (t *trainer) crossFit(ctx context.Context, fold []int, folds int) ([]float6
 		head := newMLP(t.m.in, t.cfg.Hidden, rng.New(t.cfg.Seed, "init", k))
 		head.fitScale(t.m, rows)
 		var err error
-		if reports[k], err = fit(ctx, head, t.m, rows, held, t.plan(k)); err != nil {
+		if reports[k], err = fit(ctx, head, t.m, rows, held, t.plan(len(rows), k)); err != nil {
 			return fmt.Errorf("fold %d of %d: %w", k+1, folds, err)
 		}
 		for i, z := range logitsOf(head, t.m, rest) {
