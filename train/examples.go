@@ -12,24 +12,15 @@ import (
 func Chunks(es []*Episode) []selfassess.Example { return windows(es, selfassess.ChunkSize) }
 
 // Windows is Chunks with windows that begin at every pair, as futures do that are
-// imagined in the middle of an episode. A first row of four windows a chunk.
+// imagined in the middle of an episode.
 func Windows(es []*Episode) []selfassess.Example { return windows(es, 1) }
 
 func windows(es []*Episode, stride int) []selfassess.Example {
 	var out []selfassess.Example
 	for _, e := range es {
-		label := 0.0
-		if e.Success {
-			label = 1
-		}
-		for _, w := range selfassess.Chunks(e.Pairs(), selfassess.ChunkSize, stride) {
-			out = append(out, selfassess.Example{
-				Input: selfassess.Input{
-					Task: e.Goal, Plan: e.Plan, Pairs: w.Pairs, History: w.History, Limit: e.Agent.Config.Limit,
-				},
-				Label: label, Task: e.Task, Chunk: w.Index, Last: w.Last,
-			})
-		}
+		out = append(out, selfassess.Episode{
+			Task: e.Task, Goal: e.Goal, Plan: e.Plan, Pairs: e.Pairs(), Success: e.Success, Limit: e.Agent.Config.Limit,
+		}.Examples(selfassess.ChunkSize, stride, false)...)
 	}
 	return out
 }

@@ -25,7 +25,6 @@ const (
 	FileMetrics  = "metrics.jsonl"
 	FileIndex    = "index"
 	FileSiblings = "siblings.jsonl"
-	FileMSA      = "msa.safetensors"
 )
 
 var (

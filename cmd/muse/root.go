@@ -53,7 +53,7 @@ func newRoot(a *app) *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("muse {{.Version}}\n")
 	root.AddCommand(
-		demoCmd(a), envsCmd(a), playCmd(a), collectCmd(a), siblingsCmd(a), trainCmd(a), adaptCmd(a),
+		demoCmd(a), envsCmd(a), playCmd(a), collectCmd(a), siblingsCmd(a), trainCmd(a), adaptCmd(a), assessCmd(a),
 		evalCmd(a), replayCmd(a), benchCmd(a), corpusCmd(a), doctorCmd(a), versionCmd(a),
 	)
 	return root

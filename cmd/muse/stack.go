@@ -131,17 +131,15 @@ func (a *app) bench(g *gameFlags, r *runFlags) (*train.Bench, error) {
 
 // agentFlags configure the agents.
 type agentFlags struct {
-	model, url      string
-	temperature     float64
-	rollouts        int
-	horizon         int
-	reflections     int
-	contextPairs    int
-	plan, recall    bool
-	earlyStop       int
-	msa             string
-	embedCache      string
-	embedCacheLines int
+	model, url   string
+	temperature  float64
+	rollouts     int
+	horizon      int
+	reflections  int
+	contextPairs int
+	plan, recall bool
+	earlyStop    int
+	msa          string
 }
 
 func (f *agentFlags) add(c *cobra.Command) {
@@ -223,17 +221,14 @@ func (f *agentFlags) openModel(ctx context.Context, a *app) (llm.Model, error) {
 	return m, nil
 }
 
-// openMSA opens a checkpoint; e may be nil for heads that use no embedding.
-func (f *agentFlags) openMSA(e selfassess.Embedder) (*selfassess.Model, error) {
-	path := f.msa
-	if path == "" {
-		return nil, usagef("this needs a self-assessment: --msa FILE (make one with `muse train selfassess`)")
-	}
+// openMSA opens a checkpoint, a file or the run folder that holds it; e may be nil
+// for heads that use no embedding.
+func openMSA(path string, e selfassess.Embedder) (*selfassess.Model, error) {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
 		path = filepath.Join(path, train.FileMSA)
 	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("self-assessment: %w (make one with `muse train selfassess`)", err)
 	}
-	return loadMSA(path, e)
+	return selfassess.Load(path, e)
 }

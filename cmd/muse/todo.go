@@ -10,10 +10,7 @@ func stub(use, short string) *cobra.Command {
 	return &cobra.Command{Use: use, Short: short, RunE: func(*cobra.Command, []string) error { return errors.New("not built yet") }}
 }
 
-func demoCmd(a *app) *cobra.Command  { return stub("demo", "The whole loop on a few tasks") }
-func trainCmd(a *app) *cobra.Command { return stub("train", "Train models") }
-func adaptCmd(a *app) *cobra.Command { return stub("adapt", "Adapt to unseen tasks") }
-func evalCmd(a *app) *cobra.Command  { return stub("eval", "Evaluate agents") }
+func demoCmd(a *app) *cobra.Command { return stub("demo", "The whole loop on a few tasks") }
 func benchDecisionCmd(a *app) *cobra.Command {
 	return stub("decision", "Time of one decision")
 }

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muse-agent/muse/selfassess"
+	"github.com/muse-agent/muse/selfregulate"
+	"github.com/muse-agent/muse/train"
+)
+
+func adaptCmd(a *app) *cobra.Command {
+	var (
+		g       gameFlags
+		r       runFlags
+		f       agentFlags
+		cfg     = train.DefaultAdapt()
+		names   []string
+		collect []string
+		by      string
+		against []string
+	)
+	c := &cobra.Command{
+		Use: "adapt", Short: "Adapt to unseen games one at a time, then test (paper, Alg. 4)", Args: noArgs,
+		Long: `For every game and agent: adaptation episodes, an update of the self-assessment's head
+from them and a replay of the training rows, then test episodes without updates. Starts
+from the trained weights for every game. Prints success of the tests and how good the
+self-assessment is before and after, and adapted to another game as control.`,
+		Example: "  muse adapt --msa runs/selfassess-x --collect runs/collect-y --limit 4",
+		RunE: func(c *cobra.Command, _ []string) error {
+			if f.msa == "" {
+				return usagef("nothing to adapt: --msa FILE names a checkpoint or run folder of `muse train selfassess`")
+			}
+			if len(collect) == 0 {
+				return usagef("the update replays training rows: --collect RUN names the folder the self-assessment was trained on")
+			}
+			if err := cfg.Validate(); err != nil {
+				return usageError{err}
+			}
+			b, err := a.bench(&g, &r)
+			if err != nil {
+				return err
+			}
+			m, err := f.openModel(c.Context(), a)
+			if err != nil {
+				return err
+			}
+			defer m.Close()
+			emb, err := a.openEmbedder()
+			if err != nil {
+				return err
+			}
+			defer emb.Close()
+			msa, err := openMSA(f.msa, emb)
+			if err != nil {
+				return err
+			}
+			old, err := train.ReadEpisodes(collect...)
+			if err != nil {
+				return err
+			}
+			replay, err := selfassess.NewReplay(c.Context(), msa, train.Chunks(old))
+			if err != nil {
+				return err
+			}
+			arms := make([]train.AdaptArm, 0, len(names))
+			infos := map[string]any{}
+			for _, n := range names {
+				agent, sel, err := armSpec(n)
+				if err != nil {
+					return err
+				}
+				if n == "expert" {
+					return usagef("agent expert doesn't adapt")
+				}
+				s, err := selfregulate.ByName(sel)
+				if err != nil {
+					return usageError{err}
+				}
+				test := func(x *selfassess.Model) (train.Player, error) {
+					if x == nil {
+						return f.player(agent, s, m, nil, &g)
+					}
+					return f.player(agent, s, m, x, &g)
+				}
+				arm := train.AdaptArm{Name: n, Test: test, Reflect: n != "react" && n != "repeat", MSA: msa}
+				if !s.NeedsAssessment() {
+					arm.MSA = nil
+				}
+				if arm.By, err = test(arm.MSA); err != nil {
+					return err
+				}
+				if by == "plain" && n != "react" {
+					if arm.By, err = f.player("reflexion", selfregulate.Off, m, nil, &g); err != nil {
+						return err
+					}
+				}
+				infos[n] = arm.By.Info
+				arms = append(arms, arm)
+			}
+			data, err := train.HashFiles(collect...)
+			if err != nil {
+				return err
+			}
+			data["games"] = train.GameSetHash(b.Games)
+			run, err := a.open(&r, "adapt", map[string]any{"adapt": cfg, "arms": infos, "by": by, "env": b.Env}, data,
+				map[string]string{"llm": m.Info().Hash, "msa": msa.Hash()})
+			if err != nil {
+				return err
+			}
+			return finish(run, func() error {
+				if err := train.Adapt(c.Context(), run, b, arms, replay, cfg); err != nil {
+					return err
+				}
+				es, err := train.ReadEpisodes(run.Dir)
+				if err != nil {
+					return err
+				}
+				t := train.Tabulate(train.TestParts(b, es), against...)
+				res := adaptResult{Selection: t}
+				arm := names[len(names)-1]
+				if i := slices.IndexFunc(names, needsMSA); i >= 0 {
+					arm = names[i]
+				}
+				if slices.Contains(names, "muse-best") {
+					arm = "muse-best"
+				}
+				if cfg.Tests > 0 {
+					if res.Assessment, err = train.AssessAdaptation(c.Context(), es, arm, msa, replay, cfg.MSA); err != nil {
+						return err
+					}
+				}
+				if err := run.WriteJSON("adapt.json", res); err != nil {
+					return err
+				}
+				if r.json {
+					return a.printJSON(res)
+				}
+				fmt.Fprintf(a.stdout, "%s\nself-assessment on the test episodes of %s:\n%s", t, arm, res.Assessment)
+				return nil
+			})
+		},
+	}
+	g.add(c, "unseen", 0)
+	r.add(c)
+	f.add(c)
+	f.addEarlyStop(c, 0)
+	f.addMSA(c)
+	fs := c.Flags()
+	fs.StringSliceVar(&names, "agent", []string{"muse-best"}, "agents that adapt")
+	fs.StringSliceVar(&against, "against", []string{"muse-random"}, "print paired differences to these agents")
+	fs.StringSliceVar(&collect, "collect", nil, "run folders whose rows are replayed")
+	fs.StringVar(&by, "by", "self", "who plays the adaptation episodes: self, or plain (a Reflexion agent, cheaper)")
+	fs.IntVar(&cfg.Episodes, "episodes", cfg.Episodes, "adaptation episodes a game")
+	fs.IntVar(&cfg.Tests, "tests", cfg.Tests, "test episodes a game")
+	fs.BoolVar(&cfg.UntilSolved, "until-solved", cfg.UntilSolved, "end the adaptation of a game at its first success")
+	fs.BoolVar(&cfg.Reflect, "reflect", cfg.Reflect, "hand reflections on")
+	fs.BoolVar(&cfg.Update, "update", cfg.Update, "update the self-assessment; false is the control")
+	fs.Float64Var(&cfg.MSA.LR, "lr", cfg.MSA.LR, "learning rate of the update")
+	fs.IntVar(&cfg.MSA.Epochs, "epochs", cfg.MSA.Epochs, "epochs of the update")
+	fs.IntVar(&cfg.MSA.Replay, "replay", cfg.MSA.Replay, "training rows replayed in an update")
+	return c
+}
+
+// adaptResult is what `adapt --json` prints.
+type adaptResult struct {
+	Selection  train.Selection     `json:"selection"`
+	Assessment *train.AssessReport `json:"assessment,omitempty"`
+}
+
+func assessCmd(a *app) *cobra.Command {
+	var (
+		msa, arm string
+		collect  []string
+		runs     []string
+		cfg      = selfassess.DefaultAdapt()
+		asJSON   bool
+	)
+	c := &cobra.Command{
+		Use: "assess", Short: "Judge a self-assessment on the episodes of a run", Args: noArgs,
+		Long: `Computes the figures of ` + "`muse adapt`" + ` for any self-assessment on any finished run of
+adapt or eval, without playing: as trained, adapted to each game, and to another one.`,
+		Example: "  muse assess --run runs/adapt-x --msa runs/selfassess-paper --collect runs/collect-y --json",
+		RunE: func(c *cobra.Command, _ []string) error {
+			if msa == "" || len(runs) == 0 || len(collect) == 0 {
+				return usagef("--run, --msa and --collect are needed")
+			}
+			emb, err := a.openEmbedder()
+			if err != nil {
+				return err
+			}
+			defer emb.Close()
+			m, err := openMSA(msa, emb)
+			if err != nil {
+				return err
+			}
+			old, err := train.ReadEpisodes(collect...)
+			if err != nil {
+				return err
+			}
+			replay, err := selfassess.NewReplay(c.Context(), m, train.Chunks(old))
+			if err != nil {
+				return err
+			}
+			es, err := train.ReadEpisodes(runs...)
+			if err != nil {
+				return err
+			}
+			rep, err := train.AssessAdaptation(c.Context(), es, arm, m, replay, cfg)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return a.printJSON(rep)
+			}
+			fmt.Fprint(a.stdout, rep)
+			return nil
+		},
+	}
+	fs := c.Flags()
+	fs.StringSliceVar(&runs, "run", nil, "run folders of adapt or eval")
+	fs.StringVar(&msa, "msa", "", "checkpoint or run folder of `muse train selfassess`")
+	fs.StringVar(&arm, "agent", "", "only episodes of this agent")
+	fs.StringSliceVar(&collect, "collect", nil, "run folders whose rows are replayed")
+	fs.Float64Var(&cfg.LR, "lr", cfg.LR, "learning rate of the update")
+	fs.IntVar(&cfg.Epochs, "epochs", cfg.Epochs, "epochs of the update")
+	fs.IntVar(&cfg.Replay, "replay", cfg.Replay, "training rows replayed in an update")
+	fs.BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}

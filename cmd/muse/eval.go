@@ -1,0 +1,218 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muse-agent/muse/internal/llm"
+	"github.com/muse-agent/muse/selfassess"
+	"github.com/muse-agent/muse/selfregulate"
+	"github.com/muse-agent/muse/train"
+)
+
+// armNames are the agents of the table.
+var armNames = []string{"react", "reflexion", "repeat", "muse-off", "muse-random", "muse-lowest", "muse-best", "expert"}
+
+// armSpec says which agent and selector an arm is.
+func armSpec(name string) (agent, selector string, err error) {
+	switch name {
+	case "react", "reflexion":
+		return name, "off", nil
+	case "repeat":
+		return "reflexion", "off", nil
+	case "expert":
+		return "react", "off", nil
+	}
+	if s, ok := strings.CutPrefix(name, "muse-"); ok && slices.Contains(armNames, name) {
+		return "muse", s, nil
+	}
+	return "", "", usagef("unknown agent %q%s; known: %s", name, didYouMean(name, armNames), strings.Join(armNames, ", "))
+}
+
+func needsMSA(arm string) bool { return arm == "muse-best" || arm == "muse-lowest" }
+
+// namedMSA is one self-assessment of the command line: NAME=PATH or PATH.
+type namedMSA struct {
+	name  string
+	model *selfassess.Model
+}
+
+// openMSAs opens the checkpoints; with several, arms are called "muse-best@NAME".
+func (a *app) openMSAs(specs []string, emb selfassess.Embedder) ([]namedMSA, error) {
+	var out []namedMSA
+	for _, s := range specs {
+		name, path, ok := strings.Cut(s, "=")
+		if !ok {
+			path = s
+			name = strings.TrimSuffix(filepath.Base(filepath.Clean(s)), ".safetensors")
+		}
+		m, err := openMSA(path, emb)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, namedMSA{name, m})
+	}
+	return out, nil
+}
+
+// arms builds the arms of an evaluation.
+func (a *app) arms(names []string, f *agentFlags, g *gameFlags, m llm.Model, msas []namedMSA, trials int) ([]train.Arm, error) {
+	var out []train.Arm
+	for _, n := range names {
+		agent, sel, err := armSpec(n)
+		if err != nil {
+			return nil, err
+		}
+		if n == "expert" {
+			out = append(out, train.Arm{Name: n, Expert: true, Trials: 1, Player: train.Player{Info: train.AgentInfo{
+				Model: llm.Info{Name: "expert"}, Selector: "expert", Dialect: g.dialect}}})
+			continue
+		}
+		s, err := selfregulate.ByName(sel)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		add := func(name string, as selfassess.Assessor) error {
+			p, err := f.player(agent, s, m, as, g)
+			if err != nil {
+				return err
+			}
+			out = append(out, train.Arm{Name: name, Player: p, Trials: trials, Reflect: trials > 1 && n != "react" && n != "repeat"})
+			return nil
+		}
+		if !needsMSA(n) {
+			if err := add(n, nil); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if len(msas) == 0 {
+			return nil, usagef("agent %s needs a self-assessment: --msa FILE (make one with `muse train selfassess`)", n)
+		}
+		for _, x := range msas {
+			name := n
+			if len(msas) > 1 {
+				name += "@" + x.name
+			}
+			if err := add(name, x.model); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+func evalCmd(a *app) *cobra.Command {
+	var (
+		g       gameFlags
+		r       runFlags
+		f       agentFlags
+		names   []string
+		msa     []string
+		against []string
+		seeds   int
+		trials  int
+		parts   string
+	)
+	c := &cobra.Command{
+		Use: "eval", Short: "Play agents on games and print the table with intervals", Args: noArgs,
+		Long: `Plays every agent on every selected game, all of them with the same seeds. The table
+has success and mean steps (a lost episode counts 100) with 95 % intervals by bootstrap
+over games, and paired differences to the agents of --against.
+
+Agents: react, reflexion, repeat (reflexion that never reflects), muse-best,
+muse-lowest, muse-random, muse-off, expert. With --trials N each row is N episodes in a
+row, of which lost ones are reflected on.`,
+		Example: "  muse eval --agent react,muse-random,muse-best,muse-lowest --msa runs/selfassess-x --against muse-random\n" +
+			"  muse eval --agent reflexion,repeat --model weak --trials 2 --against repeat\n" +
+			"  muse eval --agent expert --games my-games.jsonl.gz --json",
+		RunE: func(c *cobra.Command, _ []string) error {
+			if g.games != "" && !c.Flags().Changed("split") {
+				g.splits = nil
+			}
+			for _, n := range names {
+				if _, _, err := armSpec(n); err != nil {
+					return err
+				}
+			}
+			if seeds < 1 || trials < 1 {
+				return usagef("--seeds and --trials must be at least 1")
+			}
+			b, err := a.bench(&g, &r)
+			if err != nil {
+				return err
+			}
+			hashes := map[string]string{}
+			var m llm.Model
+			if slices.ContainsFunc(names, func(n string) bool { return n != "expert" }) {
+				if m, err = f.openModel(c.Context(), a); err != nil {
+					return err
+				}
+				defer m.Close()
+				hashes["llm"] = m.Info().Hash
+			}
+			var msas []namedMSA
+			if slices.ContainsFunc(names, needsMSA) && len(msa) > 0 {
+				emb, err := a.openEmbedder()
+				if err != nil {
+					return err
+				}
+				defer emb.Close()
+				defer func() {
+					s := emb.Stats()
+					a.say("texts embedded: %d of %d (%d from memory, %d from disk), %.0f s", s.Computed, s.Requests, s.Hits, s.DiskHits, s.ComputeMS/1000)
+				}()
+				if msas, err = a.openMSAs(msa, emb); err != nil {
+					return err
+				}
+				for _, x := range msas {
+					hashes["msa "+x.name] = x.model.Hash()
+				}
+			}
+			arms, err := a.arms(names, &f, &g, m, msas, trials)
+			if err != nil {
+				return err
+			}
+			infos := map[string]any{}
+			for _, x := range arms {
+				infos[x.Name] = x.Player.Info
+			}
+			run, err := a.open(&r, "eval", map[string]any{"arms": infos, "seeds": seeds, "trials": trials, "env": b.Env},
+				map[string]string{"games": train.GameSetHash(b.Games)}, hashes)
+			if err != nil {
+				return err
+			}
+			return finish(run, func() error {
+				ps, err := train.Eval(c.Context(), run, b, arms, train.EvalConfig{Seeds: seeds, Parts: parts})
+				if err != nil {
+					return err
+				}
+				t := train.Tabulate(ps, against...)
+				if err := run.WriteJSON("selection.json", t); err != nil {
+					return err
+				}
+				if r.json {
+					return a.printJSON(t)
+				}
+				fmt.Fprint(a.stdout, t)
+				return nil
+			})
+		},
+	}
+	g.add(c, "unseen", 0)
+	r.add(c)
+	f.add(c)
+	f.addEarlyStop(c, 0)
+	fs := c.Flags()
+	fs.StringSliceVar(&names, "agent", []string{"react", "muse-random", "muse-lowest", "muse-best"}, "agents to compare: "+strings.Join(armNames, ", "))
+	fs.StringSliceVar(&msa, "msa", nil, "self-assessment: checkpoint or run folder of `muse train selfassess`; several as NAME=PATH")
+	fs.StringSliceVar(&against, "against", []string{"muse-random", "muse-lowest"}, "print paired differences to these agents")
+	fs.IntVar(&seeds, "seeds", 1, "evaluation seeds a game")
+	fs.IntVar(&trials, "trials", 1, "episodes of a row, in sequence")
+	fs.StringVar(&parts, "parts", "", "folder with finished rows: they are not played again, new ones are added")
+	return c
+}

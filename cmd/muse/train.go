@@ -1,0 +1,127 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muse-agent/muse/selfassess"
+	"github.com/muse-agent/muse/train"
+)
+
+func trainCmd(a *app) *cobra.Command {
+	c := &cobra.Command{Use: "train", Short: "Train models from collected runs", Args: cobra.ArbitraryArgs, RunE: group}
+	c.AddCommand(trainSelfAssessCmd(a))
+	return c
+}
+
+func trainSelfAssessCmd(a *app) *cobra.Command {
+	var (
+		r                 runFlags
+		collect, siblings []string
+		input, labels     string
+		paper, choose     bool
+		cfg               = selfassess.Default()
+	)
+	c := &cobra.Command{
+		Use: "selfassess", Short: "Train M_sa, which predicts success (paper, Alg. 2)", Args: noArgs,
+		Long: `Trains the self-assessment on the episodes of collect runs and, with labels
+"sibling", on the outcomes of sibling first commands. Leaves msa.safetensors and
+report.json in the run folder; all figures are of held-out tasks.`,
+		Example: "  muse train selfassess --collect runs/collect-x --siblings runs/siblings-y\n" +
+			"  muse train selfassess --collect runs/collect-x --paper\n" +
+			"  muse train selfassess --collect runs/collect-x --siblings runs/siblings-y --choose",
+		RunE: func(c *cobra.Command, _ []string) error {
+			if len(collect) == 0 {
+				return usagef("no episodes to learn from: --collect RUN names a folder of `muse collect`")
+			}
+			if paper {
+				if c.Flags().Changed("input") || c.Flags().Changed("labels") || choose {
+					return usagef("--paper sets input and labels itself; leave --input, --labels and --choose away")
+				}
+				p := selfassess.Paper()
+				cfg.Input, cfg.Labels = p.Input, p.Labels
+			} else {
+				var err error
+				if cfg.Input, err = selfassess.ParseInputKind(input); err != nil {
+					return usageError{err}
+				}
+				if cfg.Labels, err = selfassess.ParseLabels(labels); err != nil {
+					return usageError{err}
+				}
+			}
+			cfg.Seed, cfg.Workers = r.seed, max(1, r.workers)
+			if err := cfg.Validate(); err != nil {
+				return usageError{err}
+			}
+			if (cfg.Labels == selfassess.LabelsSibling || choose) && len(siblings) == 0 {
+				return usagef("labels %q need --siblings RUN (a folder or file of `muse siblings`), or choose --labels outcome", cfg.Labels)
+			}
+			settings := []selfassess.Config{cfg}
+			if choose {
+				settings = selfassess.Settings(cfg)
+			}
+			es, err := train.ReadEpisodes(collect...)
+			if err != nil {
+				return err
+			}
+			gs, err := train.ReadSiblings(siblings...)
+			if err != nil {
+				return err
+			}
+			var emb selfassess.Embedder
+			if choose || cfg.Input.Uses("embedding") {
+				e, err := a.openEmbedder()
+				if err != nil {
+					return err
+				}
+				defer e.Close()
+				emb = e
+			}
+			models := map[string]string{}
+			if emb != nil {
+				models["embedder"] = emb.Hash()
+			}
+			data, err := train.HashFiles(append(collect, siblings...)...)
+			if err != nil {
+				return err
+			}
+			run, err := a.open(&r, "selfassess", settings, data, models)
+			if err != nil {
+				return err
+			}
+			return finish(run, func() error {
+				m, rep, err := train.TrainSelfAssess(c.Context(), run, es, gs, emb, settings, func(s selfassess.SettingResult) {
+					if s.Skipped != "" {
+						a.say("%-32s skipped: %s", s.Name, s.Skipped)
+						return
+					}
+					a.say("%-32s lift best %s lowest %s, chunks AUROC %s", s.Name, s.Lift.Best, s.Lift.Lowest, s.Chunks.AUROC)
+				})
+				if err != nil {
+					return err
+				}
+				if r.json {
+					return a.printJSON(rep)
+				}
+				fmt.Fprintln(a.stdout, strings.Join(rep.Lines(), "\n"))
+				a.say("wrote %s (%s)", run.Path(train.FileMSA), m.Name())
+				return nil
+			})
+		},
+	}
+	r.add(c)
+	fs := c.Flags()
+	fs.StringSliceVar(&collect, "collect", nil, "run folders (or episodes.jsonl files) to learn from")
+	fs.StringSliceVar(&siblings, "siblings", nil, "folders or files of `muse siblings`")
+	fs.StringVar(&input, "input", string(cfg.Input), "what the head sees: embedding, history, history+embedding, history+hidden, history+embedding+hidden")
+	fs.StringVar(&labels, "labels", string(cfg.Labels), "outcome (paper) or sibling")
+	fs.BoolVar(&paper, "paper", false, "the paper's row: input embedding, labels outcome")
+	fs.BoolVar(&choose, "choose", false, "train all settings and keep the one with the best sibling lift on held-out tasks")
+	fs.IntVar(&cfg.Epochs, "epochs", cfg.Epochs, "epochs at most (early stopping on held-out tasks)")
+	fs.IntVar(&cfg.Folds, "folds", cfg.Folds, "folds by task for held-out figures and calibration")
+	fs.IntVar(&cfg.Hidden, "units", cfg.Hidden, "units of the hidden layer")
+	fs.IntVar(&cfg.Text.Context, "text-context", cfg.Text.Context, "real pairs before the future in M_sa's text, 0 = paper")
+	return c
+}

@@ -1,0 +1,142 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"sort"
+
+	"github.com/muse-agent/muse/selfassess"
+)
+
+// The adaptations that self-assessment is judged under.
+const (
+	AdaptNone  = "none"         // as trained
+	AdaptTask  = "task"         // on the adaptation episodes of the same task
+	AdaptOther = "another task" // control: on those of the next task
+	AdaptMean  = "mean outcome" // control: no model, the mean outcome of the adaptation episodes
+)
+
+// AssessRow is one line of docs/results/assessment.json.
+type AssessRow struct {
+	Actor      string   `json:"actor"`
+	MSA        string   `json:"m_sa"`
+	Adaptation string   `json:"adaptation"`
+	Position   string   `json:"position"`
+	AUROC      *float64 `json:"auroc"`
+	CILow      *float64 `json:"ci_low"` // of auroc
+	CIHigh     *float64 `json:"ci_high"`
+	AUROCMacro *float64 `json:"auroc_macro"`
+	Accuracy   *float64 `json:"accuracy"`
+	BaseRate   *float64 `json:"base_rate"`
+	Majority   *float64 `json:"majority"`
+	ECE        *float64 `json:"ece"`
+	Brier      *float64 `json:"brier"`
+	N          int      `json:"n"`
+	Tasks      int      `json:"n_tasks"`
+	Mixed      int      `json:"mixed_tasks"`
+}
+
+// AssessReport judges M_sa on the test episodes of an adapt run.
+type AssessReport struct {
+	Rows []AssessRow `json:"rows"`
+	// Change are the paired differences task − none over all chunks.
+	Change []selfassess.Difference `json:"change,omitempty"`
+}
+
+// AssessAdaptation measures m on the chunks of test episodes, as trained, adapted
+// to each task, and adapted to another one: a pure function of the run's episodes,
+// so that any M_sa can be judged on any run. Only episodes of arm are read ("" =
+// of all arms).
+func AssessAdaptation(ctx context.Context, es []*Episode, arm string, m *selfassess.Model, replay *selfassess.Replay, c selfassess.AdaptConfig) (*AssessReport, error) {
+	adapt, test := map[string][]*Episode{}, map[string][]*Episode{}
+	actor := ""
+	for _, e := range es {
+		if arm != "" && e.Arm != arm {
+			continue
+		}
+		switch e.Phase {
+		case "adapt":
+			adapt[e.Task] = append(adapt[e.Task], e)
+		case "test", "eval":
+			test[e.Task] = append(test[e.Task], e)
+			actor = e.Agent.Model.Name
+		}
+	}
+	var tasks []string
+	for t := range test {
+		tasks = append(tasks, t)
+	}
+	sort.Strings(tasks)
+	if len(tasks) == 0 {
+		return nil, errors.New("train: no test episodes to assess; run `muse adapt` or `muse eval` first")
+	}
+	adapted := make([]*selfassess.Model, len(tasks))
+	complete := len(adapt) > 0
+	for i, t := range tasks {
+		if len(adapt[t]) == 0 {
+			complete = false
+			continue
+		}
+		var err error
+		if adapted[i], err = adaptTo(ctx, m, replay, t, adapt[t], c); err != nil {
+			return nil, err
+		}
+	}
+	preds := map[string][]selfassess.Prediction{}
+	predict := func(name string, m *selfassess.Model, rows []selfassess.Example) error {
+		p, err := m.Predict(ctx, rows)
+		preds[name] = append(preds[name], p...)
+		return err
+	}
+	for i, t := range tasks {
+		rows := Chunks(test[t])
+		if err := predict(AdaptNone, m, rows); err != nil {
+			return nil, err
+		}
+		if !complete {
+			continue
+		}
+		if err := predict(AdaptTask, adapted[i], rows); err != nil {
+			return nil, err
+		}
+		if len(tasks) > 1 {
+			if err := predict(AdaptOther, adapted[(i+1)%len(tasks)], rows); err != nil {
+				return nil, err
+			}
+		}
+		mean := 0.0
+		for _, e := range adapt[t] {
+			if e.Success {
+				mean += 1 / float64(len(adapt[t]))
+			}
+		}
+		for _, x := range preds[AdaptNone][len(preds[AdaptNone])-len(rows):] {
+			x.P, x.Raw = mean, mean
+			preds[AdaptMean] = append(preds[AdaptMean], x)
+		}
+	}
+	boot := selfassess.Bootstrap{Seed: 1}
+	rep := &AssessReport{}
+	for _, name := range []string{AdaptNone, AdaptTask, AdaptOther, AdaptMean} {
+		if len(preds[name]) == 0 {
+			continue
+		}
+		for _, x := range selfassess.Evaluate(preds[name], boot).Positions {
+			rep.Rows = append(rep.Rows, assessRow(actor, m.Name(), name, x))
+		}
+	}
+	if complete {
+		rep.Change = selfassess.Compare(preds[AdaptTask], preds[AdaptNone], boot)
+	}
+	return rep, nil
+}
+
+func assessRow(actor, msa, adaptation string, x selfassess.Metrics) AssessRow {
+	return AssessRow{
+		Actor: actor, MSA: msa, Adaptation: adaptation, Position: x.Position,
+		AUROC: figure(x.AUROC.Value), CILow: figure(x.AUROC.Low), CIHigh: figure(x.AUROC.High),
+		AUROCMacro: figure(x.AUROCMacro.Value), Accuracy: figure(x.Accuracy.Value), BaseRate: figure(x.BaseRate.Value),
+		Majority: figure(x.Majority.Value), ECE: figure(x.ECE.Value), Brier: figure(x.Brier.Value),
+		N: x.N, Tasks: x.Tasks, Mixed: x.MixedTasks,
+	}
+}
