@@ -50,11 +50,11 @@ func LoadFile(path string) ([]*Game, error) {
 			}
 			return []*Game{g}, nil
 		}
-		d, err := parsePDDL(string(src), path)
+		g, err := ParseProblem(string(src), path)
 		if err != nil {
 			return nil, err
 		}
-		return []*Game{newGame(d)}, nil
+		return []*Game{g}, nil
 	}
 	return nil, fmt.Errorf("textworld: %s: unknown kind of game file; expected .jsonl, .jsonl.gz, .tw-pddl or .pddl", path)
 }
@@ -179,15 +179,16 @@ func parseTWPDDL(src []byte, path string) (*Game, error) {
 	return g, nil
 }
 
-// parsePDDL reads a bare problem.
-func parsePDDL(src, path string) (*gameData, error) {
+// ParseProblem reads a bare PDDL problem; path names it in errors and gives the
+// game's id when it ends in TASK/TRIAL/FILE.
+func ParseProblem(src, path string) (*Game, error) {
 	p, err := parseProblem(src)
 	if err == nil {
 		var d *gameData
 		if d, err = p.data(); err == nil {
 			d.goalText = d.goal.sentence()
 			d.nameFromPath(p, path)
-			return d, nil
+			return newGame(d), nil
 		}
 	}
 	var se *syntaxError

@@ -84,7 +84,7 @@ func parseSexpr(src string) (node, error) {
 			i++
 		default:
 			j := i
-			for j < len(src) && !strings.ContainsRune(" \t\r\n();", rune(src[j])) {
+			for j < len(src) && !ends(src[j]) {
 				if src[j] < 0x20 || src[j] >= 0x7f {
 					return node{}, faultf(line, "byte 0x%02x is not allowed in a name", src[j])
 				}
@@ -105,6 +105,15 @@ func parseSexpr(src string) (node, error) {
 		return node{}, faultf(line, "no PDDL here: expected (define (problem …) …)")
 	}
 	return root, nil
+}
+
+// ends reports whether a byte ends an atom.
+func ends(b byte) bool {
+	switch b {
+	case ' ', '\t', '\r', '\n', '(', ')', ';':
+		return true
+	}
+	return false
 }
 
 // clip shortens a piece of input for an error message.

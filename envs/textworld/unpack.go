@@ -204,3 +204,21 @@ func (p *packed) load(e *packedEntry) (*gameData, error) {
 	d.contain = restrict(p.contain, d)
 	return d, nil
 }
+
+// ReadPack opens a set written by Pack. All games are unpacked at
+// once. b is kept and must not change.
+func ReadPack(b []byte) ([]*Game, error) {
+	p, err := openPacked(b)
+	if err != nil {
+		return nil, err
+	}
+	games := make([]*Game, len(p.entries))
+	for i := range p.entries {
+		d, err := p.load(&p.entries[i])
+		if err != nil {
+			return nil, err
+		}
+		games[i] = newGame(d)
+	}
+	return games, nil
+}
