@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -145,4 +146,48 @@ func TestLockOfAKilledProcessIsFree(t *testing.T) {
 		t.Fatalf("after the holder was killed: %v", err)
 	}
 	l.Close()
+}
+
+func TestLockFileTakesTurns(t *testing.T) {
+	p := filepath.Join(t.TempDir(), "counter")
+	var wg sync.WaitGroup
+	for range 4 {
+		f, err := os.OpenFile(p, os.O_RDWR|os.O_CREATE, 0o644) // an open file of its own, as a process has
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for range 50 {
+				unlock, err := LockFile(f)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				st, _ := f.Stat()
+				f.WriteAt([]byte{'x'}, st.Size())
+				if err := unlock(); err != nil {
+					t.Error(err)
+				}
+			}
+		}()
+	}
+	wg.Wait()
+	if st, _ := os.Stat(p); st.Size() != 200 {
+		t.Errorf("%d bytes, want 200: turns overlapped", st.Size())
+	}
+}
+
+func ExampleWriteFile() {
+	dir, _ := os.MkdirTemp("", "atomicfile")
+	defer os.RemoveAll(dir)
+	p := filepath.Join(dir, "metrics.json")
+	fmt.Println(WriteFile(p, []byte("{}\n"), 0o644))
+	_, err := LockDir(dir)
+	fmt.Println(err)
+	// Output:
+	// <nil>
+	// <nil>
 }

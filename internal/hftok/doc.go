@@ -5,8 +5,8 @@
 //	ids, err := tk.Encode("hello world", true) // 101 7592 2088 102
 //
 // It repairs what the library leaves open: padding and truncation that the file
-// itself orders, text cut off at a NUL byte, and empty results in place of
-// errors. The vocabulary is read from the JSON in plain Go ([ReadVocab]), so
+// itself orders, ids of added tokens, text cut off at a NUL byte, and empty
+// results in place of errors. The vocabulary is read from the JSON in plain Go ([ReadVocab]), so
 // that a generator can turn ids back into text without the library.
 //
 // The library is linked with the build tag "native"; without it [Open] returns
@@ -36,14 +36,30 @@ type Options struct {
 	StripPadding bool
 }
 
-// repair returns the JSON without its own truncation and, if asked, padding.
+// repair returns the JSON without its own truncation and, if asked, padding,
+// and with the added tokens in the model's vocabulary: the library ignores the
+// ids that the file gives to added tokens it doesn't find there, and counts on
+// from the size of the vocabulary.
 func repair(b []byte, strip bool) ([]byte, error) {
-	var m map[string]json.RawMessage
+	var m, model map[string]json.RawMessage
 	if err := json.Unmarshal(b, &m); err != nil {
 		return nil, fmt.Errorf("hftok: tokenizer.json: %w", err)
 	}
 	if m["model"] == nil {
 		return nil, errors.New("hftok: tokenizer.json has no \"model\": not a tokenizer file")
+	}
+	if err := json.Unmarshal(m["model"], &model); err != nil {
+		return nil, fmt.Errorf("hftok: model of tokenizer.json: %w", err)
+	}
+	v, err := ReadVocab(b)
+	if err != nil {
+		return nil, err
+	}
+	if model["vocab"], err = json.Marshal(v.ids); err != nil {
+		return nil, err
+	}
+	if m["model"], err = json.Marshal(model); err != nil {
+		return nil, err
 	}
 	m["truncation"] = json.RawMessage("null")
 	if strip {

@@ -25,14 +25,14 @@ type Tokenizer struct {
 
 // Open makes a tokenizer from the bytes of a tokenizer.json.
 func Open(tokenizerJSON []byte, o Options) (*Tokenizer, error) {
-	vocab, err := ReadVocab(tokenizerJSON)
-	if err != nil {
-		return nil, err
-	}
 	if o.MaxLen < 0 {
 		return nil, fmt.Errorf("hftok: MaxLen is %d, want ≥ 0", o.MaxLen)
 	}
 	b, err := repair(tokenizerJSON, o.StripPadding)
+	if err != nil {
+		return nil, err
+	}
+	vocab, err := ReadVocab(b)
 	if err != nil {
 		return nil, err
 	}
