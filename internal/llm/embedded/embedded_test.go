@@ -302,6 +302,28 @@ func TestConcurrentForks(t *testing.T) {
 	wg.Wait()
 }
 
+func TestBenchRollouts(t *testing.T) {
+	r, err := BenchRollouts(ctx, base(t), BenchOptions{Repeats: 2, Rollouts: 2, Pairs: 1})
+	if err != nil || r.Tokens <= 0 || r.Pairs <= 0 || r.RolloutsMS <= 0 || r.PrefixTokens < 100 || r.BestMS > r.RolloutsMS {
+		t.Errorf("got %+v %v", r, err)
+	}
+}
+
+func ExampleOpen() {
+	m, err := Open("base", Options{})
+	if err != nil {
+		panic(err)
+	}
+	defer m.Close()
+	s, err := m.Open(context.Background(), llm.RenderTask("put a mug in shelf.", "You are in the middle of a room. Looking quickly around you, you see a desk 1, and a shelf 1."))
+	if err != nil {
+		panic(err)
+	}
+	c, _, err := s.Sample(context.Background(), llm.Request{N: 5, Temperature: .5, Until: llm.UntilPairs, Pairs: 4, Seed: 1})
+	fmt.Println(len(c), err)
+	// Output: 5 <nil>
+}
+
 func BenchmarkRollouts(b *testing.B) {
 	s := open(b, base(b), BenchPrefix)
 	r := llm.Request{N: 5, Temperature: .5, Until: llm.UntilPairs, Pairs: 4}
