@@ -60,7 +60,7 @@ type Config struct {
 	Hidden int `json:"hidden"`
 
 	Epochs      int     `json:"epochs"`       // at most
-	Patience    int     `json:"patience"`     // epochs without a better held-out loss before stopping
+	Patience    int     `json:"patience"`     // epochs without a clearly better held-out loss before stopping
 	Validation  float64 `json:"validation"`   // share of the training tasks held out for early stopping
 	Batch       int     `json:"batch"`        // rows an update, fewer where an epoch would have less than 16 updates
 	LR          float64 `json:"lr"`           // AdamW

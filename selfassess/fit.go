@@ -34,6 +34,10 @@ type fitPlan struct {
 	seed                    uint64
 }
 
+// minGain is the fall of the held loss, in nats, that patience waits for; smaller
+// gains are kept but do not prolong the training.
+const minGain = 1e-3
+
 // fit trains head in place on the rows train of m. With held rows it stops early
 // and keeps the weights with the lowest held loss. Equal arguments give equal
 // bytes, whatever GOMAXPROCS is.
@@ -47,6 +51,7 @@ func fit(ctx context.Context, head *mlp, m matrix, train, held []int, p fitPlan)
 	defer g.close()
 	opt := newAdamW(head.params(), p.lr, p.decay)
 	best, lowest := head.clone(), math.Inf(1)
+	mark, since := math.Inf(1), 0 // last held loss that counts as progress, and epochs since
 	order := make([]int, len(train))
 	for e := range p.epochs {
 		copy(order, train)
@@ -90,7 +95,10 @@ func fit(ctx context.Context, head *mlp, m matrix, train, held []int, p fitPlan)
 			for i, s := range head.params() {
 				copy(best.params()[i], s)
 			}
-		} else if e+1-rep.Best >= p.patience {
+		}
+		if loss < mark-minGain {
+			mark, since = loss, 0
+		} else if since++; since >= p.patience {
 			break
 		}
 	}
