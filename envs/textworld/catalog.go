@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-//go:generate go run ./internal/packgames -from ../../../shared/data/alfworld-games -out games.bin
-
+// gamesBin is written by internal/packgames.
+//
 //go:embed games.bin
 var gamesBin []byte
 

@@ -25,7 +25,7 @@ import (
 
 const packMagic = "MUSETW1\n"
 
-var errPacked = errors.New("textworld: the packed game set is damaged; rebuild it with go generate ./envs/textworld")
+var errPacked = errors.New("textworld: the packed game set is damaged; rebuild it with envs/textworld/internal/packgames")
 
 type packer struct {
 	bytes.Buffer

@@ -4,7 +4,8 @@
 //	go run ./envs/textworld/internal/packgames -from DIR -out envs/textworld/games.bin
 //
 // DIR holds all-train-games.jsonl.gz and all-valid-games.jsonl.gz. The bytes
-// written depend on the games alone.
+// written depend on the games alone. Before writing, every game is read back and
+// compared with its PDDL: content, plan, and the transcript of the plan.
 package main
 
 import (
@@ -13,7 +14,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
+	"strings"
 
 	"github.com/muse-agent/muse/envs/textworld"
 )
@@ -49,6 +52,9 @@ func run(from, out string) error {
 	if err := textworld.Pack(&b, games); err != nil {
 		return err
 	}
+	if err := verify(b.Bytes(), games); err != nil {
+		return err
+	}
 	tmp := out + ".tmp"
 	if err := os.WriteFile(tmp, b.Bytes(), 0o644); err != nil {
 		return err
@@ -58,4 +64,37 @@ func run(from, out string) error {
 	}
 	fmt.Printf("%s: %d games, %d bytes\n", out, len(games), b.Len())
 	return nil
+}
+
+// verify reads the set back and compares each game with its source.
+func verify(b []byte, games []*textworld.Game) error {
+	back, err := textworld.ReadPack(b)
+	if err != nil {
+		return err
+	}
+	byID := make(map[string]*textworld.Game, len(back))
+	for _, g := range back {
+		byID[g.ID()] = g
+	}
+	for _, g := range games {
+		p := byID[g.ID()]
+		if p == nil || p.Hash() != g.Hash() || p.Ref() != g.Ref() || !slices.Equal(p.Walkthrough(), g.Walkthrough()) || transcript(p) != transcript(g) {
+			return fmt.Errorf("game %s does not come back from the pack as it went in", g.ID())
+		}
+	}
+	return nil
+}
+
+// transcript plays the stored plan in both dialects and prints everything.
+func transcript(g *textworld.Game) string {
+	var b strings.Builder
+	for _, d := range []textworld.Dialect{textworld.DialectMove, textworld.DialectPut} {
+		w := textworld.NewWorld(g, d)
+		b.WriteString(w.Intro())
+		for _, c := range g.WalkthroughIn(d) {
+			obs, effect := w.Do(c)
+			fmt.Fprintln(&b, obs, effect, w.Won(), w.AppendAdmissible(nil))
+		}
+	}
+	return b.String()
 }
