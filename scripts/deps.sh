@@ -59,7 +59,7 @@ done
 [ ${#todo[@]} -gt 0 ] || exit 0
 
 # ---- tools, all checked before anything long starts ----
-[ "$(uname -sm)" = "Linux x86_64" ] || die "only Linux on x86_64 is prepared, this is $(uname -sm); see docs for building the parts by hand"
+[ "$(uname -sm)" = "Linux x86_64" ] || die "only Linux on x86_64 is prepared, this is $(uname -sm); without the native parts muse still builds (no -tags native), but its embedded models do not run"
 missing=()
 tool() { command -v "$1" >/dev/null || missing+=("$1 ($2)"); }
 tool flock "package util-linux"
