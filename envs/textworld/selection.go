@@ -69,7 +69,7 @@ func Select(s Selection) ([]*Game, error) {
 		}
 		ids = append(ids, more...)
 	}
-	if ids != nil {
+	if len(ids) > 0 || s.ListFile != "" {
 		if games, err = pickIDs(games, ids); err != nil {
 			return nil, err
 		}

@@ -198,7 +198,8 @@ func (p *packed) load(e *packedEntry) (*gameData, error) {
 	if s := r.str(); s != "" {
 		d.walkthrough = strings.Split(s, "\n")
 	}
-	if r.bad || int(d.goal.kind) >= len(taskTypes) || d.held >= len(d.objs) {
+	if r.bad || int(d.goal.kind) >= len(taskTypes) || d.held >= len(d.objs) ||
+		len(d.recs) > maxEntities || len(d.objs) > maxEntities {
 		return nil, errPacked
 	}
 	d.contain = restrict(p.contain, d)
