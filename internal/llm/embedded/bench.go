@@ -44,9 +44,10 @@ type BenchResult struct {
 	RolloutsMS   float64 `json:"rollouts_ms"`     // median over repeats
 	BestMS       float64 `json:"rollouts_ms_min"` // least
 	P90MS        float64 `json:"rollouts_ms_p90"`
-	AppendMS     float64 `json:"append_ms"` // appending one observation of a dozen tokens, median
-	Tokens       float64 `json:"tokens"`    // generated a decision, all rollouts, mean
-	Pairs        float64 `json:"pairs"`     // complete pairs a rollout, mean
+	CPUMS        float64 `json:"rollouts_cpu_ms"` // mean CPU time of the process, 0 where unknown: steadier on a busy machine
+	AppendMS     float64 `json:"append_ms"`       // appending one observation of a dozen tokens, median
+	Tokens       float64 `json:"tokens"`          // generated a decision, all rollouts, mean
+	Pairs        float64 `json:"pairs"`           // complete pairs a rollout, mean
 }
 
 // BenchRollouts times the imagination of one decision, repeated with different
@@ -69,10 +70,10 @@ func BenchRollouts(ctx context.Context, m llm.Model, o BenchOptions) (BenchResul
 	var roll, app []float64
 	const warm = 2
 	for i := range warm + o.Repeats {
-		start := time.Now()
+		start, cpu := time.Now(), cpuTime()
 		cs, _, err := s.Sample(ctx, llm.Request{N: o.Rollouts, Temperature: o.Temperature, Until: llm.UntilPairs, Pairs: o.Pairs,
 			Seed: o.Seed + uint64(i), Recall: o.Recall, Hidden: o.Hidden})
-		took := ms(start)
+		took, used := ms(start), cpuTime()-cpu
 		if err != nil {
 			return BenchResult{}, fmt.Errorf("bench: %w", err)
 		}
@@ -90,6 +91,7 @@ func BenchRollouts(ctx context.Context, m llm.Model, o BenchOptions) (BenchResul
 		}
 		app = append(app, ms(start))
 		roll = append(roll, took)
+		res.CPUMS += float64(used) / float64(time.Millisecond) / float64(o.Repeats)
 		for _, c := range cs {
 			res.Tokens += float64(c.Tokens) / float64(o.Repeats)
 			pairs, _, _ := llm.ParseRollout(c.Text)
