@@ -40,7 +40,15 @@ type AssessRow struct {
 type AssessReport struct {
 	Rows []AssessRow `json:"rows"`
 	// Change are the paired differences task − none over all chunks.
-	Change []selfassess.Difference `json:"change,omitempty"`
+	Change []ChangeRow `json:"change,omitempty"`
+}
+
+// ChangeRow is the paired difference of one metric.
+type ChangeRow struct {
+	Metric string              `json:"metric"`
+	After  *float64            `json:"after"`
+	Before *float64            `json:"before"`
+	Diff   selfassess.Estimate `json:"diff"`
 }
 
 // AssessAdaptation measures m on the chunks of test episodes, as trained, adapted
@@ -126,7 +134,9 @@ func AssessAdaptation(ctx context.Context, es []*Episode, arm string, m *selfass
 		}
 	}
 	if complete {
-		rep.Change = selfassess.Compare(preds[AdaptTask], preds[AdaptNone], boot)
+		for _, d := range selfassess.Compare(preds[AdaptTask], preds[AdaptNone], boot) {
+			rep.Change = append(rep.Change, ChangeRow{d.Metric, figure(d.A), figure(d.B), d.Diff})
+		}
 	}
 	return rep, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sort"
 
 	"github.com/muse-agent/muse/envs/textworld"
 	"github.com/muse-agent/muse/internal/rng"
@@ -34,6 +35,27 @@ func GameSetHash(games []*textworld.Game) string {
 		parts = append(parts, g.ID(), g.Hash())
 	}
 	return fmt.Sprintf("%016x", rng.Seed(uint64(len(games)), parts...))
+}
+
+// SampleGames returns a fixed sample of n of the games, in their order; all of them
+// when n is 0 or larger. A smaller sample is part of every larger one.
+func SampleGames(games []*textworld.Game, n int) []*textworld.Game {
+	if n <= 0 || n >= len(games) {
+		return games
+	}
+	rank := make([]int, len(games))
+	for i := range rank {
+		rank[i] = i
+	}
+	key := func(i int) uint64 { return rng.Seed(0, "sample", games[i].ID()) }
+	sort.Slice(rank, func(a, b int) bool { return key(rank[a]) < key(rank[b]) })
+	rank = rank[:n]
+	sort.Ints(rank)
+	out := make([]*textworld.Game, n)
+	for i, k := range rank {
+		out[i] = games[k]
+	}
+	return out
 }
 
 // Player is an agent with what its records say about it. Safe for concurrent use

@@ -48,12 +48,9 @@ self-assessment is before and after, and adapted to another game as control.`,
 				return err
 			}
 			defer m.Close()
-			emb, err := a.openEmbedder()
-			if err != nil {
-				return err
-			}
+			emb := &lazyEmbedder{a: a}
 			defer emb.Close()
-			msa, err := openMSA(f.msa, emb)
+			msa, err := a.openMSA(f.msa, emb)
 			if err != nil {
 				return err
 			}
@@ -187,12 +184,9 @@ adapt or eval, without playing: as trained, adapted to each game, and to another
 			if msa == "" || len(runs) == 0 || len(collect) == 0 {
 				return usagef("--run, --msa and --collect are needed")
 			}
-			emb, err := a.openEmbedder()
-			if err != nil {
-				return err
-			}
+			emb := &lazyEmbedder{a: a}
 			defer emb.Close()
-			m, err := openMSA(msa, emb)
+			m, err := a.openMSA(msa, emb)
 			if err != nil {
 				return err
 			}

@@ -42,3 +42,31 @@ func openServed(_ context.Context, a *app, name, url string) (llm.Model, error) 
 	}
 	return m, nil
 }
+
+// lazyEmbedder is the embedder of a command, opened when something needs it.
+type lazyEmbedder struct {
+	a *app
+	m *embed.Model
+}
+
+func (l *lazyEmbedder) open() (*embed.Model, error) {
+	if l.m != nil {
+		return l.m, nil
+	}
+	m, err := l.a.openEmbedder()
+	if err == nil {
+		l.m = m
+	}
+	return m, err
+}
+
+// Close says how much the cache saved, and closes the embedder if it was opened.
+func (l *lazyEmbedder) Close() error {
+	if l.m == nil {
+		return nil
+	}
+	if s := l.m.Stats(); s.Requests > 0 {
+		l.a.say("texts embedded: %d of %d (%d from memory, %d from disk), %.0f s", s.Computed, s.Requests, s.Hits, s.DiskHits, s.ComputeMS/1000)
+	}
+	return l.m.Close()
+}

@@ -42,7 +42,7 @@ type namedMSA struct {
 }
 
 // openMSAs opens the checkpoints; with several, arms are called "muse-best@NAME".
-func (a *app) openMSAs(specs []string, emb selfassess.Embedder) ([]namedMSA, error) {
+func (a *app) openMSAs(specs []string, emb *lazyEmbedder) ([]namedMSA, error) {
 	var out []namedMSA
 	for _, s := range specs {
 		name, path, ok := strings.Cut(s, "=")
@@ -50,7 +50,7 @@ func (a *app) openMSAs(specs []string, emb selfassess.Embedder) ([]namedMSA, err
 			path = s
 			name = strings.TrimSuffix(filepath.Base(filepath.Clean(s)), ".safetensors")
 		}
-		m, err := openMSA(path, emb)
+		m, err := a.openMSA(path, emb)
 		if err != nil {
 			return nil, err
 		}
@@ -157,15 +157,8 @@ row, of which lost ones are reflected on.`,
 			}
 			var msas []namedMSA
 			if slices.ContainsFunc(names, needsMSA) && len(msa) > 0 {
-				emb, err := a.openEmbedder()
-				if err != nil {
-					return err
-				}
+				emb := &lazyEmbedder{a: a}
 				defer emb.Close()
-				defer func() {
-					s := emb.Stats()
-					a.say("texts embedded: %d of %d (%d from memory, %d from disk), %.0f s", s.Computed, s.Requests, s.Hits, s.DiskHits, s.ComputeMS/1000)
-				}()
 				if msas, err = a.openMSAs(msa, emb); err != nil {
 					return err
 				}

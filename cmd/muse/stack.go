@@ -15,6 +15,7 @@ import (
 	"github.com/muse-agent/muse/envs/textworld"
 	"github.com/muse-agent/muse/internal/llm"
 	"github.com/muse-agent/muse/internal/llm/embedded"
+	"github.com/muse-agent/muse/internal/llm/scripted"
 	"github.com/muse-agent/muse/reflexion"
 	"github.com/muse-agent/muse/selfassess"
 	"github.com/muse-agent/muse/selfregulate"
@@ -25,7 +26,7 @@ import (
 type gameFlags struct {
 	splits, types, ids  []string
 	games, list         string
-	limit               int
+	limit, sample       int
 	dialect             string
 	maxSteps, thinkCost int
 }
@@ -42,6 +43,7 @@ func (g *gameFlags) add(c *cobra.Command, split string, limit int) {
 	f.StringVar(&g.games, "games", "", "file with games instead of the embedded ones (all-*.jsonl.gz, .tw-pddl, .pddl)")
 	f.StringVar(&g.list, "list", "", "text file with one game id a line")
 	f.IntVar(&g.limit, "limit", limit, "at most so many games, 0 = all")
+	f.IntVar(&g.sample, "sample", 0, "a fixed sample of so many of the selected games, 0 = all")
 	g.addRules(c)
 }
 
@@ -77,6 +79,7 @@ func (g *gameFlags) selection() ([]*textworld.Game, error) {
 		}
 		return nil, usageError{err}
 	}
+	games = train.SampleGames(games, g.sample)
 	if len(games) == 0 {
 		return nil, usagef("no game fits the selection (--split %s --type %s --id %s)", strings.Join(g.splits, ","), strings.Join(g.types, ","), strings.Join(g.ids, ","))
 	}
@@ -145,7 +148,7 @@ type agentFlags struct {
 func (f *agentFlags) add(c *cobra.Command) {
 	d, _ := reflexion.Default("muse") // a known name
 	fs := c.Flags()
-	fs.StringVar(&f.model, "model", "base", "language model: weak, base or strong (embedded), a model folder, or openai:NAME with --url")
+	fs.StringVar(&f.model, "model", "base", "language model: weak, base or strong (embedded), a model folder, openai:NAME with --url, or toy (a script, for trying things out)")
 	fs.StringVar(&f.url, "url", "", "base URL of an OpenAI-compatible server; the key is read from MUSE_API_KEY or OPENAI_API_KEY")
 	fs.Float64Var(&f.temperature, "temperature", d.Temperature, "of plans, commands, futures and reflections")
 	fs.IntVar(&f.rollouts, "rollouts", d.Rollouts, "imagined futures a decision (MUSE)")
@@ -214,6 +217,9 @@ func (f *agentFlags) openModel(ctx context.Context, a *app) (llm.Model, error) {
 	if f.url != "" {
 		return nil, usagef("--url is given, but --model %q is embedded; write --model openai:NAME", f.model)
 	}
+	if f.model == "toy" {
+		return scripted.Toy(), nil
+	}
 	m, err := embedded.Open(strings.TrimPrefix(f.model, "embedded/"), embedded.Options{})
 	if err != nil {
 		return nil, err
@@ -221,14 +227,22 @@ func (f *agentFlags) openModel(ctx context.Context, a *app) (llm.Model, error) {
 	return m, nil
 }
 
-// openMSA opens a checkpoint, a file or the run folder that holds it; e may be nil
-// for heads that use no embedding.
-func openMSA(path string, e selfassess.Embedder) (*selfassess.Model, error) {
+// openMSA opens a checkpoint, a file or the run folder that holds it. The embedder
+// is opened only for a head that uses one.
+func (a *app) openMSA(path string, e *lazyEmbedder) (*selfassess.Model, error) {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
 		path = filepath.Join(path, train.FileMSA)
 	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("self-assessment: %w (make one with `muse train selfassess`)", err)
 	}
-	return selfassess.Load(path, e)
+	m, err := selfassess.Load(path, nil)
+	if !errors.Is(err, selfassess.ErrEmbedder) {
+		return m, err
+	}
+	emb, err := e.open()
+	if err != nil {
+		return nil, err
+	}
+	return selfassess.Load(path, emb)
 }
