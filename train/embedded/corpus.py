@@ -83,10 +83,19 @@ class Encoder:
         return np.array(ids[:n], np.int16), np.array(weights[:n], np.float16), np.array(kinds[:n], np.int8)
 
 
-def load(paths, tokenizer, max_length, want_held_out=False, limit=None):
-    """Encode all training (or held-out) episodes of the files, in file order."""
-    encoder = Encoder(tokenizer)
-    return [encoder.encode(r, max_length) for p in paths for r in read(p, limit) if held_out(r) == want_held_out]
+def load(paths, tokenizer, max_length, want_held_out=False):
+    """Encode all training (or held-out) episodes of the files, in file order.
+
+    A path may be `FILE:N`: only the first N episodes, to mix corpora in a given ratio."""
+    encoder, encoded = Encoder(tokenizer), []
+    for path in paths:
+        file, colon, count = str(path).rpartition(":")
+        if colon and count.isdigit():
+            path, limit = file, int(count)
+        else:
+            limit = None
+        encoded += [encoder.encode(r, max_length) for r in read(path, limit) if held_out(r) == want_held_out]
+    return encoded
 
 
 def batches(episodes, tokens, seed, window=1500):

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import shutil
+import time
 
 import numpy as np
 import onnxruntime
@@ -101,6 +102,24 @@ def difference(decoder, model, seed=0):
     return worst
 
 
+def milliseconds(decoder, rows, prefix, suffix, new, repeats=200):
+    """Median time of one call; the tensors are prepared once, as a careful caller does."""
+    rng = np.random.default_rng(0)
+    feed = {"ids": np.full((rows, new + 2), 5), "pos": np.array([prefix + suffix]),
+            "prefix_mask": np.zeros(prefix, np.float32), "suffix_mask": np.zeros(suffix, np.float32)}
+    for i in range(decoder.c.layers):
+        for side in "kv":
+            feed[f"prefix_{side}_{i}"] = rng.standard_normal((1, decoder.c.kv_heads, prefix, decoder.c.head_dim)).astype(np.float32)
+            feed[f"suffix_{side}_{i}"] = rng.standard_normal((rows, decoder.c.kv_heads, suffix, decoder.c.head_dim)).astype(np.float32)
+    values = {k: onnxruntime.OrtValue.ortvalue_from_numpy(v) for k, v in feed.items()}
+    spent = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        decoder.session.run_with_ort_values(None, values)
+        spent.append(time.perf_counter() - start)
+    return 1000 * sorted(spent)[repeats // 2]
+
+
 def sha256(path):
     with open(path, "rb") as f:
         return hashlib.sha256(f.read()).hexdigest()
@@ -121,6 +140,7 @@ def main():
     ap.add_argument("--tokenizer", required=True)
     ap.add_argument("--out", required=True)
     ap.add_argument("--check", action="store_true", help="compare only, write nothing")
+    ap.add_argument("--bench", action="store_true", help="time the graph on one thread, write nothing")
     a = ap.parse_args()
     model, saved = load_model(os.path.join(a.run, "checkpoint.pt"))
     c = model.c
@@ -131,7 +151,10 @@ def main():
     if apart > TOLERANCE:
         raise SystemExit(f"{a.name}: the graph differs from the network by {apart:.2e} (allowed {TOLERANCE})")
     print(f"{a.name}: {len(data)} bytes, largest difference of logits {apart:.1e}")
-    if a.check:
+    if a.bench:
+        for shape in ((1, 300, 64, 1), (5, 300, 64, 1), (5, 600, 64, 1), (1, 0, 0, 100), (1, 0, 0, 300), (1, 300, 0, 20)):
+            print("rows {}, prefix {}, suffix {}, new {}: {:.3f} ms".format(*shape, milliseconds(Decoder(data, c), *shape)))
+    if a.check or a.bench:
         return
     os.makedirs(a.out, exist_ok=True)
     file = a.name + ".onnx"

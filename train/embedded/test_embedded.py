@@ -105,6 +105,10 @@ def test_batches_cover_a_pass_once(household):
     assert sorted(seen) == list(range(len(episodes)))
     held = corpus.load([path], Tokenizer.from_file(tok), 1536, want_held_out=True)
     assert len(held) + len(episodes) == 400 and held
+    # A mixture: the first 50 episodes again, after all of the file.
+    first = corpus.load([path + ":50"], Tokenizer.from_file(tok), 1536)
+    mixed = corpus.load([path, path + ":50"], Tokenizer.from_file(tok), 1536)
+    assert 0 < len(first) <= 50 and len(mixed) == len(episodes) + len(first)
 
 
 def test_broken_corpus_is_named(tmp_path):

@@ -54,7 +54,7 @@ def open_log(path, step):
 
 def arguments():
     ap = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    ap.add_argument("--corpus", nargs="+", required=True)
+    ap.add_argument("--corpus", nargs="+", required=True, metavar="FILE[:N]", help="corpora; N = only the first N episodes")
     ap.add_argument("--tokenizer", required=True)
     ap.add_argument("--out", required=True)
     ap.add_argument("--tokens", type=float, required=True, help="tokens to train on, padding not counted")
