@@ -20,6 +20,8 @@ from graph import build
 from model import LM, Config, rope_table
 from optim import Optimiser, orthogonalise, rate
 
+torch.set_num_threads(1)  # more threads than free cores make everything many times slower
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 SHIPPED = os.path.join(HERE, "..", "..", "internal", "llm", "embedded", "models")
 
