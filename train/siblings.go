@@ -70,15 +70,15 @@ type SiblingCandidate struct {
 type SiblingConfig struct {
 	Episodes  int     `json:"episodes"`   // visiting episodes a game
 	PerVisit  int     `json:"per_visit"`  // at most so many states of one episode
-	Share     float64 `json:"share"`      // chance that an eligible state is used
+	Share     float64 `json:"share"`      // chance that futures are imagined at a state
 	Plays     int     `json:"plays"`      // continuations of each distinct first command
 	EarlyStop int     `json:"early_stop"` // "Nothing happens." in a row that end a play, 0 = never; the same for all commands
 	Hidden    bool    `json:"hidden"`     // keep the futures' hidden states
 }
 
-// DefaultSiblings gives about 900 states on 140 games.
+// DefaultSiblings gives 900 to 1,300 states on 140 games, spread over the episodes.
 func DefaultSiblings() SiblingConfig {
-	return SiblingConfig{Episodes: 2, PerVisit: 4, Share: .6, Plays: 2, EarlyStop: 12}
+	return SiblingConfig{Episodes: 2, PerVisit: 6, Share: .35, Plays: 2, EarlyStop: 12}
 }
 
 // Validate reports all problems at once.
@@ -99,10 +99,12 @@ func (c SiblingConfig) Validate() error {
 	return errors.Join(errs...)
 }
 
-// CollectSiblings visits states by visitor (random choice among imagined futures:
-// plain sampling, with the futures at hand) and plays every distinct first command
-// on with player (selector off). The games must be training games: the outcomes
-// become labels. It continues where an interrupted call ended.
+// CollectSiblings visits states by plain sampling: by player (selector off), and at
+// states that the coin chooses by visitor, which imagines futures and takes one of
+// them at random: the same distribution, with the futures at hand. Every distinct
+// first command of these is executed in a copy of the game and played on by
+// player. The games must be training games: the outcomes become labels. It
+// continues where an interrupted call ended.
 func CollectSiblings(ctx context.Context, r *Run, b *Bench, visitor, player Player, c SiblingConfig) error {
 	if err := c.Validate(); err != nil {
 		return err
@@ -178,12 +180,16 @@ func (b *Bench) siblingGame(ctx context.Context, g *textworld.Game, visitor, pla
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		action, tr, err := visitor.Agent.Act(ctx, carry)
+		imagine := coin.Float64() < c.Share && len(sg.States) < c.PerVisit
+		who := player.Agent
+		if imagine {
+			who = visitor.Agent
+		}
+		action, tr, err := who.Act(ctx, carry)
 		if err != nil {
 			return nil, err
 		}
-		use := coin.Float64() < c.Share && len(sg.States) < c.PerVisit
-		if st, ok := newState(carry, tr, c.Hidden); ok && use {
+		if st, ok := newState(carry, tr, c.Hidden); ok && imagine {
 			for i := range st.Actions {
 				if err := b.playSibling(ctx, env, carry, player, tr, &st, i, c); err != nil {
 					return nil, err
