@@ -78,7 +78,7 @@ type SiblingConfig struct {
 
 // DefaultSiblings gives 900 to 1,300 states on 140 games, spread over the episodes.
 func DefaultSiblings() SiblingConfig {
-	return SiblingConfig{Episodes: 2, PerVisit: 6, Share: .35, Plays: 2, EarlyStop: 12}
+	return SiblingConfig{Episodes: 3, PerVisit: 6, Share: .8, Plays: 2, EarlyStop: 12}
 }
 
 // Validate reports all problems at once.
@@ -180,7 +180,8 @@ func (b *Bench) siblingGame(ctx context.Context, g *textworld.Game, visitor, pla
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		imagine := coin.Float64() < c.Share && len(sg.States) < c.PerVisit
+		// Near an early stop every outcome is a loss by that rule, not by the command.
+		imagine := coin.Float64() < c.Share && len(sg.States) < c.PerVisit && (c.EarlyStop == 0 || 3*failed < 2*c.EarlyStop)
 		who := player.Agent
 		if imagine {
 			who = visitor.Agent

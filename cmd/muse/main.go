@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/pprof"
 	"syscall"
 )
 
@@ -27,10 +28,23 @@ const (
 )
 
 func main() {
+	if path := os.Getenv("MUSE_CPUPROFILE"); path != "" { // for developers
+		if f, err := os.Create(path); err == nil && pprof.StartCPUProfile(f) == nil {
+			defer f.Close()
+			code := start()
+			pprof.StopCPUProfile()
+			os.Exit(code)
+		}
+	}
+	os.Exit(start())
+}
+
+// start runs the program until it ends or is interrupted.
+func start() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
-	os.Exit(code)
+	return code
 }
 
 // run is the whole program; tests call it.
