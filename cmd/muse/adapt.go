@@ -215,7 +215,7 @@ adapt or eval, without playing: as trained, adapted to each game, and to another
 	}
 	fs := c.Flags()
 	fs.StringSliceVar(&runs, "run", nil, "run folders of adapt or eval")
-	fs.StringVar(&msa, "msa", "", "checkpoint or run folder of `muse train selfassess`")
+	fs.StringVar(&msa, "msa", "", "checkpoint or run folder of muse train selfassess")
 	fs.StringVar(&arm, "agent", "", "only episodes of this agent")
 	fs.StringSliceVar(&collect, "collect", nil, "run folders whose rows are replayed")
 	fs.Float64Var(&cfg.LR, "lr", cfg.LR, "learning rate of the update")

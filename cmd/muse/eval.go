@@ -202,7 +202,7 @@ row, of which lost ones are reflected on.`,
 	f.addEarlyStop(c, 0)
 	fs := c.Flags()
 	fs.StringSliceVar(&names, "agent", []string{"react", "muse-random", "muse-lowest", "muse-best"}, "agents to compare: "+strings.Join(armNames, ", "))
-	fs.StringSliceVar(&msa, "msa", nil, "self-assessment: checkpoint or run folder of `muse train selfassess`; several as NAME=PATH")
+	fs.StringSliceVar(&msa, "msa", nil, "self-assessment: checkpoint or run folder of muse train selfassess; several as NAME=PATH")
 	fs.StringSliceVar(&against, "against", []string{"muse-random", "muse-lowest"}, "print paired differences to these agents")
 	fs.IntVar(&seeds, "seeds", 1, "evaluation seeds a game")
 	fs.IntVar(&trials, "trials", 1, "episodes of a row, in sequence")

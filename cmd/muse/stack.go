@@ -164,7 +164,7 @@ func (f *agentFlags) addEarlyStop(c *cobra.Command, def int) {
 }
 
 func (f *agentFlags) addMSA(c *cobra.Command) {
-	c.Flags().StringVar(&f.msa, "msa", "", "checkpoint of the self-assessment (file or run folder of `muse train selfassess`)")
+	c.Flags().StringVar(&f.msa, "msa", "", "checkpoint of the self-assessment (file or run folder of muse train selfassess)")
 }
 
 // config is the configuration of the agent called name.

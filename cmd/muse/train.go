@@ -114,7 +114,7 @@ report.json in the run folder; all figures are of held-out tasks.`,
 	r.add(c)
 	fs := c.Flags()
 	fs.StringSliceVar(&collect, "collect", nil, "run folders (or episodes.jsonl files) to learn from")
-	fs.StringSliceVar(&siblings, "siblings", nil, "folders or files of `muse siblings`")
+	fs.StringSliceVar(&siblings, "siblings", nil, "folders or files of muse siblings")
 	fs.StringVar(&input, "input", string(cfg.Input), "what the head sees: embedding, history, history+embedding, history+hidden, history+embedding+hidden")
 	fs.StringVar(&labels, "labels", string(cfg.Labels), "outcome (paper) or sibling")
 	fs.BoolVar(&paper, "paper", false, "the paper's row: input embedding, labels outcome")

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"muse": func() {
+			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+		},
+	})
+}
+
+// The scripts see no library, display, network or cache of the machine.
+func TestScripts(t *testing.T) {
+	golden, err := filepath.Abs("../../testdata/alfworld")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("ALFWORLD", golden)
+			e.Setenv("MUSE_EMBED_CACHE", "")
+			e.Setenv("MUSE_ORT_LIB", filepath.Join(e.WorkDir, "absent.so"))
+			return nil
+		},
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+	})
+}
+
+// muse runs a command in this process.
+func muse(t testing.TB, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(context.Background(), args, bytes.NewReader(nil), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+func must(t testing.TB, args ...string) string {
+	t.Helper()
+	code, out, errs := muse(t, args...)
+	if code != 0 {
+		t.Fatalf("muse %v: exit %d\n%s", args, code, errs)
+	}
+	return out
+}
+
+// kill runs the command again and again, killing it hard at random moments, until
+// so many kills have happened; then once more to the end.
+func kill(t *testing.T, kills int, args ...string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// testscript's TestMain runs a command when the program has its name.
+	link := filepath.Join(t.TempDir(), "muse")
+	if err := os.Symlink(self, link); err != nil {
+		t.Skip("no symbolic links here:", err)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	took := 400 * time.Millisecond
+	for k := 0; k < kills; k++ {
+		cmd := exec.Command(link, args...)
+		cmd.Stdout, cmd.Stderr = io.Discard, io.Discard
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		timer := time.AfterFunc(time.Duration(r.Float64()*float64(took)), func() { _ = cmd.Process.Kill() })
+		err := cmd.Wait()
+		timer.Stop()
+		if err == nil { // it was faster than the killer
+			took /= 2
+		}
+	}
+	if out, err := exec.Command(link, args...).CombinedOutput(); err != nil {
+		t.Fatalf("muse %v after %d kills: %v\n%s", args, kills, err, out)
+	}
+}
+
+func same(t *testing.T, a, b string, names ...string) {
+	t.Helper()
+	for _, n := range names {
+		x, err := os.ReadFile(filepath.Join(a, n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		y, err := os.ReadFile(filepath.Join(b, n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(x) == 0 || !bytes.Equal(x, y) {
+			t.Errorf("%s differs between %s (%d bytes) and %s (%d bytes)", n, a, len(x), b, len(y))
+		}
+	}
+}
+
+func TestKilledRunsEndInTheSameBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the program many times")
+	}
+	dir := t.TempDir()
+	path := func(s string) string { return filepath.Join(dir, s) }
+	collect := func(out string) []string {
+		return []string{"collect", "--model", "toy", "--split", "seen", "--sample", "12", "--episodes", "4", "--out", path(out)}
+	}
+	must(t, collect("straight")...)
+	kill(t, 10, collect("killed")...)
+	same(t, path("straight"), path("killed"), "episodes.jsonl", "index", "metrics.jsonl")
+
+	must(t, "train", "selfassess", "--collect", path("straight"), "--input", "history", "--labels", "outcome", "--folds", "2", "--epochs", "2", "--out", path("msa"))
+	adapt := func(out string) []string {
+		return []string{"adapt", "--model", "toy", "--sample", "4", "--episodes", "2", "--tests", "1", "--agent", "muse-best,reflexion",
+			"--collect", path("straight"), "--msa", path("msa"), "--out", path(out)}
+	}
+	must(t, adapt("adapt")...)
+	kill(t, 10, adapt("adapt-killed")...)
+	same(t, path("adapt"), path("adapt-killed"), "episodes.jsonl", "index", "metrics.jsonl", "adapt.json")
+}
