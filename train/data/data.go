@@ -4,7 +4,7 @@
 //
 //	base/episodes.jsonl.gz   muse/episode@1, without imagined futures
 //	base/siblings.jsonl.gz   muse/siblings@1
-//	base/set.json            who played, from which settings; see train.DemoSet
+//	base/set.json            who played, from which settings; see train.SetInfo
 //
 // The files are made by `muse demo pack` from runs of `muse collect` and `muse
 // siblings` on the 140 seen games. docs/formats.md describes them field by field.
