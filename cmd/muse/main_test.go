@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -133,4 +135,64 @@ func TestKilledRunsEndInTheSameBytes(t *testing.T) {
 	must(t, adapt("adapt")...)
 	kill(t, 10, adapt("adapt-killed")...)
 	same(t, path("adapt"), path("adapt-killed"), "episodes.jsonl", "index", "metrics.jsonl", "adapt.json")
+}
+
+// startProcess runs the program in a process of its own.
+func startProcess(t *testing.T, stderr io.Writer, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "muse")
+	if err := os.Symlink(self, link); err != nil {
+		t.Skip("no symbolic links here:", err)
+	}
+	cmd := exec.Command(link, args...)
+	cmd.Stderr = stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	return cmd
+}
+
+func waitFor(t *testing.T, path string) {
+	t.Helper()
+	for range 600 {
+		if st, err := os.Stat(path); err == nil && st.Size() > 0 {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatalf("%s never came", path)
+}
+
+func TestInterruptAndSecondProcess(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	// Far more work than the test has time for.
+	args := []string{"collect", "--model", "toy", "--split", "train", "--episodes", "50", "--out", dir}
+	var stderr bytes.Buffer
+	cmd := startProcess(t, &stderr, args...)
+	waitFor(t, filepath.Join(dir, "episodes.jsonl"))
+	code, _, errs := muse(t, args...)
+	if code != 1 || !strings.Contains(errs, "in use") {
+		t.Errorf("second process: exit %d, %q", code, errs)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	err := cmd.Wait()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted {
+		t.Errorf("interrupted: %v, want exit %d", err, exitInterrupted)
+	}
+	if !strings.Contains(stderr.String(), "the same command continues") {
+		t.Errorf("interrupted: %q", stderr.String())
+	}
+	for _, name := range []string{"index", "metrics.jsonl"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Errorf("an interrupt leaves no %s: %v", name, err)
+		}
+	}
 }
