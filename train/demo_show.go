@@ -3,6 +3,7 @@ package train
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 
@@ -123,7 +124,9 @@ func (r *DemoResult) String() string {
 	}
 	b.WriteString("\nSelf-assessment, trained on seen games (figures of held-out seen tasks):\n")
 	for _, l := range r.Training {
-		fmt.Fprintf(&b, "  %s\n", l)
+		if !strings.Contains(l, "first  chunks") && !strings.Contains(l, "before chunks") { // those are in report.json
+			fmt.Fprintf(&b, "  %s\n", l)
+		}
 	}
 	b.WriteString("\nSelf-assessment on the unseen games, before and after adaptation (test episodes of agents that don't act on it):\n")
 	fmt.Fprintf(&b, "  %-11s %-24s %9s %10s %7s %7s\n", "", "AUROC", "accuracy", "base rate", "ECE", "chunks")
@@ -134,7 +137,7 @@ func (r *DemoResult) String() string {
 		}
 	}
 	for _, c := range r.Assessment.Change {
-		if c.Metric == "accuracy" || c.Metric == "auroc_success" {
+		if (c.Metric == "accuracy" || c.Metric == "auroc_success") && !math.IsNaN(c.Diff.Value) {
 			fmt.Fprintf(&b, "  after − before, %s: %+.3f [%+.3f, %+.3f]\n", strings.TrimSuffix(c.Metric, "_success"), c.Diff.Value, c.Diff.Low, c.Diff.High)
 		}
 	}
