@@ -1,8 +1,12 @@
 #!/usr/bin/env bash
 # Prints the packages whose test outcome depends on the build tag `native`: those
-# that contain a file with the tag, in code or in tests.
+# with a file behind the tag, and those whose tests look at REQUIRE_NATIVE.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 git ls-files -co --exclude-standard '*.go' | while read -r f; do
-  [ -f "$f" ] && head -5 "$f" | grep -q '^//go:build .*\bnative\b' && dirname "./$f"
+  [ -f "$f" ] || continue
+  if head -5 "$f" | grep -q '^//go:build .*\bnative\b' ||
+     { [[ $f == *_test.go ]] && grep -q REQUIRE_NATIVE "$f"; }; then
+    echo "./$(dirname "$f")"
+  fi
 done | sort -u
