@@ -94,7 +94,7 @@ func CompileResults(partsDir, assessDir string) (*Results, error) {
 			continue
 		}
 		row := ResultRow{SelectionRow: p.tabulate(boot), Split: splitOf(p), Seed: p.Spec.Seed}
-		row.Actor, row.MSA = shortActor(row.Actor), row.SelectionRow.MSA
+		row.Actor = shortActor(row.Actor)
 		row.Command = commandOf(p, row)
 		r.Selection.Rows = append(r.Selection.Rows, row)
 	}
@@ -140,7 +140,10 @@ func (r *Results) Write(dir string) error {
 	return writeFile(filepath.Join(dir, "README.md"), []byte(r.Page()))
 }
 
-func shortActor(s string) string { return strings.TrimPrefix(s, "embedded/") }
+// shortActor is a model's name as --model takes it.
+func shortActor(s string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(s, "embedded/"), "scripted/")
+}
 
 // armOrder is the order of the tables: the paper's, controls before the method.
 var armOrder = []string{"expert", "react", "repeat", "reflexion", "muse-off", "muse-lowest", "muse-random", "muse-best"}

@@ -103,7 +103,7 @@ func ImportRun(dir, partsDir, assessDir string) ([]string, error) {
 	if err := readJSON(filepath.Join(dir, FileRun), &m); err != nil {
 		return nil, err
 	}
-	f := &AssessFile{Format: AssessFormat, Seed: m.Seed, Models: m.Models, Command: m.Args}
+	f := &AssessFile{Format: AssessFormat, Seed: m.Seed, Models: m.Models, Command: portable(m.Args)}
 	switch m.Command {
 	case "adapt":
 		return importAdapt(dir, partsDir, assessDir, f, m.Config)
@@ -184,6 +184,43 @@ func importTraining(dir, assessDir string, f *AssessFile, data map[string]string
 	f.Training = t
 	path := filepath.Join(assessDir, assessName("train", t.Actor, t.MSA))
 	return []string{path}, WriteLines(path, f)
+}
+
+// portable rewrites a command line so that it says nothing about the machine it
+// ran on: folders become runs/NAME, flags that change no result are left out.
+func portable(args []string) []string {
+	var out []string
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		switch {
+		case a == "-q" || a == "--quiet" || a == "--json" || strings.HasPrefix(a, "--workers="):
+		case a == "--workers" || a == "--out" || a == "-o":
+			i++
+		case strings.HasPrefix(a, "--out="):
+		default:
+			flag, value := "", a
+			if strings.HasPrefix(a, "--") {
+				if f, v, ok := strings.Cut(a, "="); ok {
+					flag, value = f+"=", v
+				}
+			}
+			vs := strings.Split(value, ",")
+			for j, v := range vs {
+				name, path, ok := strings.Cut(v, "=")
+				if !ok {
+					name, path = "", v
+				} else {
+					name += "="
+				}
+				if filepath.IsAbs(path) || strings.HasPrefix(path, "../") {
+					path = "runs/" + filepath.Base(path)
+				}
+				vs[j] = name + path
+			}
+			out = append(out, flag+strings.Join(vs, ","))
+		}
+	}
+	return out
 }
 
 // errStop ends an iteration early.
