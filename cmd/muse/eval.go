@@ -131,9 +131,6 @@ row, of which lost ones are reflected on.`,
 			"  muse eval --agent reflexion,repeat --model weak --trials 2 --against repeat\n" +
 			"  muse eval --agent expert --games my-games.jsonl.gz --json",
 		RunE: func(c *cobra.Command, _ []string) error {
-			if g.games != "" && !c.Flags().Changed("split") {
-				g.splits = nil
-			}
 			for _, n := range names {
 				if _, _, err := armSpec(n); err != nil {
 					return err

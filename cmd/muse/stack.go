@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/muse-agent/muse/envs/textworld"
 	"github.com/muse-agent/muse/internal/llm"
@@ -29,10 +30,12 @@ type gameFlags struct {
 	limit, sample       int
 	dialect             string
 	maxSteps, thinkCost int
+	flags               *pflag.FlagSet
 }
 
 func (g *gameFlags) add(c *cobra.Command, split string, limit int) {
 	f := c.Flags()
+	g.flags = f
 	var splits []string
 	if split != "" {
 		splits = []string{split}
@@ -63,14 +66,18 @@ func (g *gameFlags) options() (textworld.Options, error) {
 	if g.maxSteps < 1 {
 		return textworld.Options{}, usagef("--max-steps is %d; at least 1 is needed", g.maxSteps)
 	}
-	if g.thinkCost < 0 {
-		return textworld.Options{}, usagef("--think-cost is %d; it must not be negative", g.thinkCost)
+	o := textworld.Options{Dialect: d, MaxSteps: g.maxSteps, ThinkCost: g.thinkCost}
+	if err := o.Validate(); err != nil {
+		return o, usageError{err}
 	}
-	return textworld.Options{Dialect: d, MaxSteps: g.maxSteps, ThinkCost: g.thinkCost}, nil
+	return o, nil
 }
 
 // selection opens the chosen games.
 func (g *gameFlags) selection() ([]*textworld.Game, error) {
+	if g.games != "" && (g.flags == nil || !g.flags.Changed("split")) {
+		g.splits = nil // the default split is meant for the embedded games
+	}
 	s := textworld.Selection{Splits: g.splits, Types: g.types, IDs: g.ids, GamesFile: g.games, ListFile: g.list, Limit: g.limit}
 	games, err := textworld.Select(s)
 	if err != nil {
