@@ -147,6 +147,7 @@ outcomes are labels that teach self-assessment to choose (see docs).`,
 	fs.IntVar(&cfg.Episodes, "episodes", cfg.Episodes, "visiting episodes a game")
 	fs.IntVar(&cfg.PerVisit, "per-visit", cfg.PerVisit, "at most so many states of one episode")
 	fs.Float64Var(&cfg.Share, "share", cfg.Share, "chance that futures are imagined at a state")
+	fs.Float64Var(&cfg.StuckShare, "stuck-share", cfg.StuckShare, "the same after two commands without effect")
 	fs.IntVar(&cfg.Plays, "plays", cfg.Plays, "continuations of each first command")
 	fs.BoolVar(&cfg.Hidden, "hidden", cfg.Hidden, "keep the futures' hidden states (for --input history+hidden)")
 	fs.StringVar(&pack, "pack", "", "also write the result as one compressed file")
