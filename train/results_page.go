@@ -98,7 +98,7 @@ func (r *Results) pageSelection(p printer) {
 	}
 	p(`
 **The paper's figures** (Mistral-7B, ALFWorld's 134 unseen tasks; success in %%, without and with adaptation;
-its Table 2). Our actors have under a million parameters, so the levels are not comparable, the order is.
+its Tables 3 and 4). Our actors have under a million parameters, so the levels are not comparable, the order is.
 
 | agent | success | steps |
 |---|---|---|
@@ -135,7 +135,7 @@ func (r *Results) pageAssessment(p printer) {
 		}
 		p("\n")
 	}
-	p("The paper's figures before / after adaptation: AUROC .66 / .93, accuracy 60 / 85 %%.\n\n")
+	p("The paper's figures (its Table 2) before / after adaptation: AUROC .66 / .93, accuracy 60 / 85 %%.\n\n")
 	r.pageTraining(p)
 }
 
