@@ -208,3 +208,34 @@ func TestCommittedResults(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestFillReadme(t *testing.T) {
+	dir := t.TempDir()
+	def := "msa/" + selfassess.Default().String() + "@12345678"
+	madePart(t, dir, "muse-best", def, "best", 134, 2, func(i, j int) bool { return i%4 != 0 })
+	madePart(t, dir, "muse-random", "", "random", 134, 2, func(i, j int) bool { return i%2 == 0 })
+	r, err := CompileResults(dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := filepath.Join(dir, "page.md")
+	if err := os.WriteFile(page, []byte("a\n<!-- results:begin -->\nold\n<!-- results:end -->\nb\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // filling twice changes nothing
+		if err := r.FillReadme(page, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := read(t, page)
+	if strings.Contains(got, "old") || !strings.HasPrefix(got, "a\n<!--") || !strings.HasSuffix(got, "-->\nb\n") ||
+		strings.Count(got, "| **best** | 0.746") != 1 || !strings.Contains(got, "Best − random: +0.246") {
+		t.Errorf("page:\n%s", got)
+	}
+	if err := os.WriteFile(page, []byte("no marks"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.FillReadme(page, ""); err == nil || !strings.Contains(err.Error(), "results:begin") {
+		t.Errorf("a page without marks: %v", err)
+	}
+}

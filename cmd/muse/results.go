@@ -16,6 +16,7 @@ func resultsCmd(a *app) *cobra.Command {
 		parts, assess, out string
 		imports            []string
 		picture, from      string
+		readme, demo       string
 		check, asJSON      bool
 	)
 	c := &cobra.Command{
@@ -24,9 +25,12 @@ func resultsCmd(a *app) *cobra.Command {
 files give the same bytes, and rows that are not there are listed as missing.
 
 --import RUN condenses a finished run of adapt or train selfassess into such files
-first. --picture FILE draws a decision of --from RUN (a run with muse-best) as SVG.`,
-		Example: "  muse results\n  muse results --import runs/adapt-x\n  muse results --picture docs/pictures/decision.svg --from runs/demo-x/test",
+first. --readme README.md fills the marked places of the front page. --picture FILE draws a decision of --from RUN (a run with muse-best) as SVG.`,
+		Example: "  muse results --readme README.md --demo runs/demo-x/demo.json\n  muse results --import runs/adapt-x\n  muse results --picture docs/pictures/decision.svg --from runs/demo-x/test",
 		RunE: func(c *cobra.Command, _ []string) error {
+			if demo != "" && readme == "" {
+				return usagef("--demo goes with --readme FILE")
+			}
 			if picture != "" || from != "" {
 				return a.picture(picture, from)
 			}
@@ -54,6 +58,12 @@ first. --picture FILE draws a decision of --from RUN (a run with muse-best) as S
 			}
 			a.say("wrote %s (%d rows, %d assessments, %d missing)", filepath.Join(out, "README.md"),
 				len(r.Selection.Rows), len(r.Assessment.Rows), len(r.Selection.Missing)+len(r.Assessment.Missing))
+			if readme != "" {
+				if err := r.FillReadme(readme, demo); err != nil {
+					return err
+				}
+				a.say("wrote the marked parts of %s", readme)
+			}
 			return nil
 		},
 	}
@@ -64,6 +74,8 @@ first. --picture FILE draws a decision of --from RUN (a run with muse-best) as S
 	fs.StringSliceVar(&imports, "import", nil, "finished run folders of adapt or train selfassess to condense first")
 	fs.StringVar(&picture, "picture", "", "draw one decision as SVG into this file, instead of the tables")
 	fs.StringVar(&from, "from", "", "the run (or episodes file) whose decision is drawn")
+	fs.StringVar(&readme, "readme", "", "also put the short table into the marked place of this page")
+	fs.StringVar(&demo, "demo", "", "and the report of this demo.json (with --readme)")
 	fs.BoolVar(&check, "check", false, "write nothing; fail where the files of --out differ from what would be written")
 	fs.BoolVar(&asJSON, "json", false, "print both tables as JSON instead of writing files")
 	return c
