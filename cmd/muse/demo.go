@@ -62,6 +62,10 @@ here and now. Interrupt it at will: the same command continues.`,
 			}
 			b.Games = train.DemoGames(b.Games, tasks)
 			d := &train.Demo{Config: cfg, Bench: b, Say: a.say}
+			if d.Model, err = f.openModel(c.Context(), a); err != nil {
+				return err
+			}
+			defer d.Model.Close()
 			if len(collect) > 0 {
 				d.Set, err = train.OpenSet(collect, siblings)
 			} else {
@@ -70,10 +74,6 @@ here and now. Interrupt it at will: the same command continues.`,
 			if err != nil {
 				return err
 			}
-			if d.Model, err = f.openModel(c.Context(), a); err != nil {
-				return err
-			}
-			defer d.Model.Close()
 			if cfg.MSA.Input.Uses("embedding") {
 				emb := &lazyEmbedder{a: a}
 				defer emb.Close()
