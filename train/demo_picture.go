@@ -40,7 +40,7 @@ func (d *DecisionShown) SVG() string {
 		x := picPad + i*step
 		w := min(step-8, picColumn)
 		fy := top + 20
-		text(x+8, fy, 14, probabilityColour(f.P), bold, fmt.Sprintf("P = %.2f", f.P))
+		text(x+8, fy, 14, probabilityColour(f.P), bold, fmt.Sprintf("P = %.3f", f.P))
 		fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%d" height="6" fill="#ddd"/><rect x="%d" y="%d" width="%d" height="6" fill="%s"/>`+"\n",
 			x+8, fy+6, w-16, x+8, fy+6, int(float64(w-16)*f.P+.5), probabilityColour(f.P))
 		fy += 30

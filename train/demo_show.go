@@ -96,7 +96,7 @@ func (d *DecisionShown) String() string {
 		if f.Claim != "" {
 			acts = append(acts, "["+f.Claim+"]")
 		}
-		fmt.Fprintf(&b, " %s P %.2f  %s\n", mark, f.P, clip(strings.Join(acts, " · "), 110))
+		fmt.Fprintf(&b, " %s P %.3f  %s\n", mark, f.P, clip(strings.Join(acts, " · "), 110))
 	}
 	fmt.Fprintf(&b, "did:  > %s\n      %s\n", d.Action, clip(d.Answer, 96))
 	return b.String()

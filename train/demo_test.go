@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -97,6 +98,20 @@ func TestDemoResumesToTheSameBytes(t *testing.T) {
 	}
 
 	checkDecision(t, res)
+	page := filepath.Join(t.TempDir(), "README.md")
+	marks := "<!-- results:begin -->\n<!-- results:end -->\n<!-- demo:begin -->\n<!-- demo:end -->\n"
+	if err := os.WriteFile(page, []byte(marks), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := new(Results).FillReadme(page, filepath.Join(whole, "demo.json")); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, page); !strings.Contains(got, strings.TrimRight(res.String(), "\n")) || !strings.Contains(got, FilePicture) {
+		t.Errorf("the page lacks the report or the picture:\n%s", got)
+	}
+	if read(t, filepath.Join(filepath.Dir(page), FilePicture)) != res.Decision.SVG() {
+		t.Error("the picture is not that of the decision")
+	}
 
 	// Interrupted at many points (the model fails after so many calls), on one worker.
 	broken := t.TempDir()

@@ -3,6 +3,7 @@ package train
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/muse-agent/muse/selfassess"
@@ -18,8 +19,11 @@ func FillBlock(doc, name, text string) (string, error) {
 	return doc[:i+len(begin)] + "\n" + strings.TrimRight(text, "\n") + "\n" + doc[j:], nil
 }
 
-// FillReadme puts the short table, and the report of a demo where demo names its
-// demo.json, into the marked places of a page.
+// FilePicture is the picture of a decision, below the folder of the front page.
+const FilePicture = "docs/pictures/decision.svg"
+
+// FillReadme puts the short table, and the report and picture of a demo where demo
+// names its demo.json, into the marked places of a page.
 func (r *Results) FillReadme(path, demo string) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -37,7 +41,18 @@ func (r *Results) FillReadme(path, demo string) error {
 		if d.Format != DemoFormat {
 			return fmt.Errorf("%w: %s has %q, this program reads %q", ErrVersion, demo, d.Format, DemoFormat)
 		}
-		if doc, err = FillBlock(doc, "demo", "```text\n"+strings.TrimRight(d.String(), "\n")+"\n```"); err != nil {
+		text := "```text\n" + strings.TrimRight(d.String(), "\n") + "\n```"
+		if d.Decision != nil {
+			picture := filepath.Join(filepath.Dir(path), FilePicture)
+			if err := os.MkdirAll(filepath.Dir(picture), 0o755); err != nil {
+				return fmt.Errorf("train: %w", err)
+			}
+			if err := writeFile(picture, []byte(d.Decision.SVG())); err != nil {
+				return err
+			}
+			text += "\n\nThe same decision as a picture:\n\n![Five imagined futures side by side, each with its probability of success](" + FilePicture + ")"
+		}
+		if doc, err = FillBlock(doc, "demo", text); err != nil {
 			return fmt.Errorf("%w (%s)", err, path)
 		}
 	}

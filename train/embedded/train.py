@@ -65,6 +65,8 @@ def arguments():
     ap.add_argument("--kv-heads", type=int, default=2)
     ap.add_argument("--batch-tokens", type=int, default=2048)
     ap.add_argument("--max-length", type=int, default=1536)
+    ap.add_argument("--init", default="", help="checkpoint to start from instead of random weights")
+    ap.add_argument("--rate", type=float, default=1.0, help="factor of all learning rates")
     ap.add_argument("--threads", type=int, default=1)
     ap.add_argument("--checkpoint-every", type=int, default=200, help="steps")
     return ap.parse_args()
@@ -91,6 +93,11 @@ def main():
         model.load_state_dict(saved["model"])
         optimiser.load_state_dict(saved["optimiser"])
         step, tokens, seconds = saved["step"], saved["tokens"], saved["seconds"]
+    elif a.init:
+        start = torch.load(a.init, weights_only=False)
+        if start["settings"]["tokenizer_sha256"] != settings["tokenizer_sha256"]:
+            raise SystemExit(f"{a.init}: trained with another tokenizer; pass that one")
+        model.load_state_dict(start["model"])
     episodes = corpus.load(a.corpus, tokenizer, a.max_length)
     have = sum(len(e[0]) for e in episodes)
     print(json.dumps({"episodes": len(episodes), "corpus_tokens": have, "vocab": model.c.vocab, "resumed_at_step": step,
@@ -103,7 +110,7 @@ def main():
         ids, weights, kinds = corpus.pad(episodes, next(order))
         loss, each, places = loss_of(model, torch.from_numpy(ids), torch.from_numpy(weights))
         loss.backward()
-        optimiser.step(rate(step, tokens, a.tokens))
+        optimiser.step(a.rate * rate(step, tokens, a.tokens))
         optimiser.zero_grad()
         k = kinds[:, 1:].flatten()[places.numpy()]
         sums += np.bincount(k, each.numpy(), len(sums))
