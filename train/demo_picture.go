@@ -27,7 +27,7 @@ func (d *DecisionShown) SVG() string {
 	text(picPad, y, 15, "#111", bold, "Task: "+d.Goal)
 	y += 24
 	for _, l := range d.situation() {
-		for _, w := range wrap(l, 130) {
+		for _, w := range wrap(l, 124) {
 			text(picPad, y, 12, "#444", "", w)
 			y += picLine
 		}
@@ -45,7 +45,7 @@ func (d *DecisionShown) SVG() string {
 			x+8, fy+6, w-16, x+8, fy+6, int(float64(w-16)*f.P+.5), probabilityColour(f.P))
 		fy += 30
 		for _, p := range f.Pairs {
-			for _, l := range wrap("> "+p.Action, 26) {
+			for _, l := range wrap("> "+p.Action, 23) {
 				text(x+8, fy, 11, "#111", bold, l)
 				fy += picLine - 1
 			}
@@ -53,7 +53,7 @@ func (d *DecisionShown) SVG() string {
 			if p.Observation == nothing {
 				fill = "#b03030"
 			}
-			for _, l := range wrap(clip(p.Observation, 72), 28) {
+			for _, l := range wrap(clip(p.Observation, 72), 25) {
 				text(x+8, fy, 10, fill, "", l)
 				fy += picLine - 2
 			}
@@ -77,7 +77,7 @@ func (d *DecisionShown) SVG() string {
 	y = bottom + 26
 	text(picPad, y, 13, "#1f6feb", bold, "Chosen: > "+d.Action)
 	y += picLine + 3
-	for _, l := range wrap("The game answered: "+d.Answer, 130) {
+	for _, l := range wrap("The game answered: "+d.Answer, 124) {
 		text(picPad, y, 12, "#444", "", l)
 		y += picLine
 	}
