@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# Everything behind docs/results, in pieces: each step continues where it ended, and
+# finished rows are kept in docs/results/parts, so the script can be stopped and
+# started again at will. About 5 hours on two cores in all.
+#
+#   scripts/results.sh                 all steps
+#   scripts/results.sh base eval-base  some steps, in that order
+#
+# MUSE is the program, RUNS the folder of its run folders.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+MUSE=${MUSE:-bin/muse} RUNS=${RUNS:-runs} WORKERS=${WORKERS:-2}
+PARTS=docs/results/parts
+mkdir -p "$RUNS" "$PARTS"
+say() { printf 'results: %s\n' "$*" >&2; }
+muse() { say "muse $*"; "$MUSE" "$@"; }
+
+# Data and self-assessments of one actor. The futures of the sibling states are
+# drawn at T .7, between the temperatures that val decides among.
+train() { # actor
+  muse collect --model "$1" --split seen --workers "$WORKERS" --out "$RUNS/collect-$1"
+  muse siblings --model "$1" --split seen --temperature 0.7 --hidden --episodes 4 --workers "$WORKERS" --out "$RUNS/siblings-$1"
+  muse train selfassess --collect "$RUNS/collect-$1" --siblings "$RUNS/siblings-$1" --choose --out "$RUNS/default-$1"
+  muse train selfassess --collect "$RUNS/collect-$1" --siblings "$RUNS/siblings-$1" --paper --out "$RUNS/paper-$1"
+}
+
+# The temperature is chosen on val, games that nothing else uses.
+val() { # actor
+  for t in 0.5 0.7 1.0; do
+    muse eval --agent muse-best,muse-random --model "$1" --msa "$RUNS/default-$1" --split val --sample 50 \
+      --temperature $t --workers "$WORKERS" --parts docs/results/val --out "$RUNS/val-$1-$t"
+  done
+}
+
+# Choice among futures on unseen games: default and paper's self-assessment.
+play() { # actor temperature sample seeds
+  muse eval --agent muse-random,muse-lowest,muse-best --model "$1" --msa "default=$RUNS/default-$1" --split unseen --sample "$3" --seeds "$4" \
+    --temperature "$2" --workers "$WORKERS" --parts $PARTS --out "$RUNS/play-$1-$2-$3-$4"
+  muse eval --agent muse-lowest,muse-best --model "$1" --msa "paper=$RUNS/paper-$1" --split unseen --sample "$3" --seeds "$4" \
+    --temperature "$2" --workers "$WORKERS" --parts $PARTS --out "$RUNS/paper-$1-$2-$3-$4"
+  muse eval --agent muse-off --model "$1" --split unseen --sample "$3" --seeds "$4" \
+    --temperature "$2" --workers "$WORKERS" --parts $PARTS --out "$RUNS/off-$1-$2-$3-$4"
+}
+
+# How good the self-assessments are on unseen tasks: before adaptation, after five
+# episodes of the task, and adapted to another task. Plain agents play.
+adapt() { # actor
+  muse adapt --agent reflexion --by plain --model "$1" --msa "$RUNS/default-$1" --collect "$RUNS/collect-$1" --split unseen \
+    --workers "$WORKERS" --out "$RUNS/adapt-$1"
+  mkdir -p docs/results/assess
+  local m
+  for m in default paper; do
+    muse assess --run "$RUNS/adapt-$1" --msa "$RUNS/$m-$1" --collect "$RUNS/collect-$1" --json > "docs/results/assess/$1-$m.json.tmp"
+    mv "docs/results/assess/$1-$m.json.tmp" "docs/results/assess/$1-$m.json"
+  done
+}
+
+# Two trials with the model's own reflection between them, against a plain repeat.
+trials() { # actor
+  muse eval --agent reflexion,repeat --trials 2 --model "$1" --split unseen --against repeat --workers "$WORKERS" \
+    --parts $PARTS --out "$RUNS/trials-$1"
+}
+
+# The plain skill of an actor, as it is quoted in docs/embedded-lm.md.
+skill() { # actor
+  muse eval --agent react --model "$1" --split unseen --workers "$WORKERS" --parts $PARTS --out "$RUNS/skill-$1"
+}
+
+compile() { muse results --parts $PARTS --out docs/results; }
+
+# The temperature that val prefers, see docs/results/val.
+T_BASE=${T_BASE:-1.0} T_WEAK=${T_WEAK:-1.0}
+
+step() {
+  case $1 in
+    skill) for a in weak base strong; do skill $a; done ;;
+    base) train base ;;
+    val) val base ;;
+    play1) play base "$T_BASE" 0 1 ;;
+    adapt) adapt base ;;
+    trials) trials weak ;;
+    weak) train weak ;;
+    playweak) play weak "$T_WEAK" 67 1 ;;
+    play2) play base "$T_BASE" 0 2 ;;
+    compile) compile ;;
+    *) say "unknown step $1; there are skill base val play1 adapt trials weak playweak play2 compile"; exit 2 ;;
+  esac
+}
+for s in "${@:-skill base val play1 adapt trials weak playweak play2 compile}"; do
+  for t in $s; do step "$t"; done
+done
