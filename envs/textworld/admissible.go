@@ -89,7 +89,7 @@ func (w *World) appendSlices(dst []string) []string {
 	}
 	at := w.recorded(w.loc)
 	for _, o := range c.objBy {
-		if has(c.flags[4], int(o)) && has(at, int(o)) {
+		if has(c.flags[flagSliceable], int(o)) && has(at, int(o)) {
 			dst = append(dst, "slice "+c.objs[o].name+" with "+c.objs[w.held].name)
 		}
 	}
@@ -107,7 +107,7 @@ func (w *World) appendTakes(dst []string) []string {
 	for _, r := range here {
 		if w.reachable(r) {
 			for i, x := range w.in(r) {
-				n += bits.OnesCount64(x & c.flags[0][i])
+				n += bits.OnesCount64(x & c.flags[flagPickupable][i])
 			}
 		}
 	}
@@ -115,7 +115,7 @@ func (w *World) appendTakes(dst []string) []string {
 		if n == 0 {
 			break
 		}
-		if !has(c.flags[0], int(o)) {
+		if !has(c.flags[flagPickupable], int(o)) {
 			continue
 		}
 		for _, r := range here {
@@ -131,7 +131,7 @@ func (w *World) appendTakes(dst []string) []string {
 func (w *World) appendUses(dst []string) []string {
 	c := w.c
 	for _, o := range c.objBy {
-		if !has(c.flags[5], int(o)) {
+		if !has(c.flags[flagToggleable], int(o)) {
 			continue
 		}
 		for _, r := range c.at[w.loc] {

@@ -12,7 +12,7 @@ import (
 	"github.com/muse-agent/muse/envs/textworld"
 )
 
-// The counts are those of ALFWorld's solvable games (interface section 7).
+// The counts are those of ALFWorld's solvable games.
 func TestCatalogCounts(t *testing.T) {
 	want := map[string][3]int{ // train, seen, unseen
 		"pick_and_place_simple": {790, 35, 24}, "look_at_obj_in_light": {308, 13, 18},

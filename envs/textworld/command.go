@@ -167,7 +167,8 @@ const (
 	notHere
 )
 
-// refusal checks the preconditions of a parsed command (interface section 4).
+// refusal checks the preconditions of a parsed command (docs/envs/textworld.md,
+// action space); the first that fails is the reason that is named.
 func (w *World) refusal(a action) refusal {
 	c := w.c
 	here := a.rec >= 0 && c.recs[a.rec].loc == w.loc
@@ -199,7 +200,7 @@ func (w *World) refusal(a action) refusal {
 			return notThere
 		case w.held >= 0:
 			return handFull
-		case !has(c.flags[0], int(a.obj)):
+		case !has(c.flags[flagPickupable], int(a.obj)):
 			return notTakeable
 		}
 		return fine
@@ -218,7 +219,7 @@ func (w *World) refusal(a action) refusal {
 	case verbClean, verbHeat, verbCool:
 		return w.refuseAppliance(a, here)
 	case verbUse:
-		if !has(c.flags[5], int(a.obj)) {
+		if !has(c.flags[flagToggleable], int(a.obj)) {
 			return notALamp
 		}
 		for _, r := range c.at[w.loc] {
@@ -233,7 +234,7 @@ func (w *World) refusal(a action) refusal {
 			return notHeld
 		case !has(c.knives, int(a.tool)):
 			return notAKnife
-		case !has(c.flags[4], int(a.obj)):
+		case !has(c.flags[flagSliceable], int(a.obj)):
 			return notSliceable
 		case !has(w.recorded(w.loc), int(a.obj)):
 			return notHere
@@ -255,11 +256,11 @@ func (w *World) refusal(a action) refusal {
 func appliance(v verb) (rtype string, flag int) {
 	switch v {
 	case verbClean:
-		return "sinkbasin", 1
+		return "sinkbasin", flagCleanable
 	case verbHeat:
-		return "microwave", 2
+		return "microwave", flagHeatable
 	}
-	return "fridge", 3
+	return "fridge", flagCoolable
 }
 
 func (w *World) refuseAppliance(a action, here bool) refusal {

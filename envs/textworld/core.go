@@ -173,7 +173,7 @@ func compile(d *gameData) *core {
 		}
 	}
 	c.compileGoal()
-	for _, s := range []struct{ off, bit int }{{c.offClean, 7}, {c.offHot, 8}, {c.offCool, 9}, {c.offSliced, 10}, {c.offOn, 11}} {
+	for _, s := range []struct{ off, bit int }{{c.offClean, flagIsClean}, {c.offHot, flagIsHot}, {c.offCool, flagIsCool}, {c.offSliced, flagIsSliced}, {c.offOn, flagIsOn}} {
 		copy(c.init[s.off:s.off+w], c.flags[s.bit])
 	}
 	c.holds = make([]uint64, nr*w)
@@ -207,14 +207,14 @@ func (c *core) compileGoal() {
 			set(c.lamps, i)
 		}
 	}
-	and(c.lamps, c.flags[5])
+	and(c.lamps, c.flags[flagToggleable])
 	switch g.kind {
 	case goalClean:
-		and(c.target, c.flags[1])
+		and(c.target, c.flags[flagCleanable])
 	case goalHeat:
-		and(c.target, c.flags[2])
+		and(c.target, c.flags[flagHeatable])
 	case goalCool:
-		and(c.target, c.flags[3])
+		and(c.target, c.flags[flagCoolable])
 	}
 	if g.kind != goalLook {
 		for i := range c.recs {

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Flags of an object: what its type allows and how it starts. The bit order is
+// Flags of an object, by bit: what its type allows and how it starts. The order is
 // part of the packed format.
 const (
-	flagPickupable = 1 << iota
+	flagPickupable = iota
 	flagCleanable
 	flagHeatable
 	flagCoolable

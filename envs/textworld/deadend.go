@@ -11,7 +11,7 @@ func (g *Game) DeadEnds() []string {
 	c := g.core()
 	var out []string
 	for o := range c.objs {
-		if !has(c.flags[0], o) || len(c.data.objs[o].in) == 0 {
+		if !has(c.flags[flagPickupable], o) || len(c.data.objs[o].in) == 0 {
 			continue
 		}
 		fits := false

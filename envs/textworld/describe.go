@@ -63,7 +63,7 @@ func (w *World) Describe() State {
 		}
 		s.Receptacles = append(s.Receptacles, r)
 	}
-	state := []int{0, 0, 0, 0, 0, 0, 0, c.offClean, c.offHot, c.offCool, c.offSliced, c.offOn}
+	state := [len(flagNames)]int{flagIsClean: c.offClean, flagIsHot: c.offHot, flagIsCool: c.offCool, flagIsSliced: c.offSliced, flagIsOn: c.offOn}
 	for i := range c.objs {
 		o := ObjectState{Name: c.objs[i].name, Type: c.objs[i].otype, In: []string{}, Held: int(w.held) == i, Properties: []string{}}
 		for r := range c.recs {

@@ -90,7 +90,7 @@ func (w *World) fetch(p *route, o, held int16) *route {
 	if held == o {
 		return p.fork()
 	}
-	if held >= 0 || !has(w.c.flags[0], int(o)) {
+	if held >= 0 || !has(w.c.flags[flagPickupable], int(o)) {
 		return nil
 	}
 	var best *route

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -152,7 +153,7 @@ func Pack(w io.Writer, games []*Game) error {
 	pairs := sortedPairs(contain)
 	for _, g := range games { // the table must give each game back its own pairs
 		d := g.core().data
-		if got := restrict(pairs, d); !equalPairs(got, d.contain) {
+		if got := restrict(pairs, d); !slices.Equal(got, d.contain) {
 			return fmt.Errorf("textworld: pack: game %s has other canContain facts than the rest of the set", d.id)
 		}
 	}
@@ -214,16 +215,4 @@ func restrict(pairs [][2]string, d *gameData) [][2]string {
 		}
 	}
 	return out
-}
-
-func equalPairs(a, b [][2]string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }

@@ -165,7 +165,8 @@ func nameKind(id string) string {
 // pddlType strips the ending of a type id: "apple" from "AppleType".
 func pddlType(id string) string { return strings.TrimSuffix(strings.ToLower(id), "type") }
 
-// data numbers the names and lays the facts out (interface section 2).
+// data numbers the names and lays the facts out. The engine numbers the ids of a
+// kind from the last one upwards.
 func (p *problem) data() (*gameData, error) {
 	used := map[string]bool{}
 	for _, f := range p.facts {
@@ -175,7 +176,7 @@ func (p *problem) data() (*gameData, error) {
 	}
 	ids := sortedKeys(used)
 	nums, count := map[string]int{}, map[string]int{}
-	for i := len(ids) - 1; i >= 0; i-- { // the last id of a kind gets number 1
+	for i := len(ids) - 1; i >= 0; i-- {
 		k := nameKind(ids[i])
 		count[k]++
 		nums[ids[i]] = count[k]

@@ -1,5 +1,7 @@
 package textworld
 
+import "slices"
+
 // route builds a sequence of commands from the present state, tracking only what
 // later commands of the same route depend on: the place and the doors opened.
 type route struct {
@@ -21,13 +23,8 @@ func (p *route) goTo(r int16) {
 // reach goes to r and opens it where needed.
 func (p *route) reach(r int16) {
 	p.goTo(r)
-	if p.w.reachable(r) {
+	if p.w.reachable(r) || slices.Contains(p.opened, r) {
 		return
-	}
-	for _, o := range p.opened {
-		if o == r {
-			return
-		}
 	}
 	p.cmds = append(p.cmds, p.w.c.recs[r].open)
 	p.opened = append(p.opened, r)

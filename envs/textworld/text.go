@@ -136,7 +136,7 @@ func sentence(b []byte, parts ...string) []byte {
 	return append(b, '.')
 }
 
-// appendLook prints the answer to look (interface section 5). Next to the
+// appendLook prints the answer to look. Next to the
 // receptacles stand objects recorded at this location, once for each receptacle
 // here from which they were taken and not put back.
 func (w *World) appendLook(b []byte) []byte {
@@ -170,7 +170,7 @@ func (w *World) appendLook(b []byte) []byte {
 func (w *World) appendExamine(b []byte, o int16) []byte {
 	c, i := w.c, int(o)
 	t := &c.objs[o]
-	if has(c.flags[6], i) {
+	if has(c.flags[flagContainer], i) {
 		l := list{}
 		for _, x := range t.inner {
 			l.add(c.objs[x].article)
@@ -194,12 +194,12 @@ func (w *World) appendExamine(b []byte, o int16) []byte {
 		kind = "clean "
 	case cool:
 		kind = "cold "
-	case has(c.flags[5], i):
+	case has(c.flags[flagToggleable], i):
 		if has(w.row(c.offOn), i) {
 			return sentence(b, "This ", t.name, " is on")
 		}
 		return sentence(b, "This ", t.name, " is off")
-	case !sliced || !has(c.flags[4], i):
+	case !sliced || !has(c.flags[flagSliceable], i):
 		return sentence(b, "There's nothing special about ", t.name)
 	}
 	if sliced {

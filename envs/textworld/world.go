@@ -144,7 +144,7 @@ func (w *World) apply(a action) {
 	w.won = w.goalHolds()
 }
 
-// goalHolds evaluates the goal predicate (interface section 7).
+// goalHolds evaluates the goal predicate (docs/envs/textworld.md, description).
 func (w *World) goalHolds() bool {
 	c := w.c
 	if c.data.goal.kind == goalLook {
