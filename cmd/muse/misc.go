@@ -92,16 +92,13 @@ func replayCmd(a *app) *cobra.Command {
 	return c
 }
 
-func corpusCmd(*app) *cobra.Command {
+func corpusCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "corpus", Short: "Write training text for the embedded language model", DisableFlagParsing: true,
-		RunE: func(_ *cobra.Command, args []string) error {
-			err := corpus.Main(args)
-			// The package parses its own flags; tell usage from failure by the words of package flag.
-			for _, s := range []string{"flag provided but not defined", "invalid value", "unexpected argument", "unknown mixture"} {
-				if err != nil && strings.Contains(err.Error(), s) {
-					return usageError{err}
-				}
+		RunE: func(c *cobra.Command, args []string) error { // the package parses its own flags
+			err := corpus.Main(c.Context(), args, a.stdout, a.stderr)
+			if errors.Is(err, corpus.ErrUsage) {
+				return usageError{err}
 			}
 			return err
 		},

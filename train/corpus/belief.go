@@ -2,12 +2,13 @@ package corpus
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
-)
 
-const nothingHappens = "Nothing happens."
+	"github.com/muse-agent/muse/internal/llm"
+)
 
 // mayOpen are the receptacle types of which some or all instances open.
 var mayOpen = map[string]bool{"cabinet": true, "drawer": true, "safe": true, "fridge": true, "microwave": true}
@@ -108,16 +109,6 @@ func listAfter(s, intro string) []string {
 	return out
 }
 
-// cutArrival drops "You arrive at R. " and "You arrive at loc N. ".
-func cutArrival(obs string) string {
-	if r, ok := strings.CutPrefix(obs, "You arrive at "); ok {
-		if _, rest, ok := strings.Cut(r, ". "); ok {
-			return rest
-		}
-	}
-	return obs
-}
-
 // splitCommand takes a command apart: verb, object and place ("" where absent).
 func splitCommand(a string) (verb, obj, recep string) {
 	if r, ok := strings.CutPrefix(a, "go to "); ok {
@@ -146,7 +137,7 @@ func (b *belief) update(action, obs string) {
 	verb, obj, recep := splitCommand(action)
 	r, known := b.index[recep]
 	b.looked = -1
-	if obs == nothingHappens {
+	if obs == llm.NothingHappens {
 		b.learnFromNothing(verb, obj, r, known)
 		return
 	}
@@ -248,7 +239,7 @@ func (b *belief) visible(t string, except int) (obj string, r int) {
 				continue
 			}
 			for _, x := range p.items {
-				if typeOf(x) == t && x != b.hold && !(except >= 0 && contains(b.places[except].items, x)) {
+				if typeOf(x) == t && x != b.hold && !(except >= 0 && slices.Contains(b.places[except].items, x)) {
 					return x, i
 				}
 			}
@@ -264,12 +255,3 @@ func (b *belief) pending() bool {
 }
 
 func (b *belief) holdsTarget() bool { return b.hold != "" && typeOf(b.hold) == b.goal.Object }
-
-func contains(l []string, x string) bool {
-	for _, y := range l {
-		if y == x {
-			return true
-		}
-	}
-	return false
-}

@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -147,7 +148,7 @@ func (p *player) nextUnseen() int {
 func (p *player) takeGhost(r int) (string, string) {
 	t := &p.places[r]
 	x := p.goal.Object + " " + strconv.Itoa(1+p.rng.IntN(3))
-	if contains(t.items, x) {
+	if slices.Contains(t.items, x) {
 		x = p.goal.Object + " " + strconv.Itoa(4+p.rng.IntN(2))
 	}
 	return p.find(p.goal.Object) + "i see " + x + " in " + t.name + ".", "take " + x + " from " + t.name

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/muse-agent/muse/envs/textworld"
 	"github.com/muse-agent/muse/internal/llm"
 )
 
@@ -66,7 +67,7 @@ func play(p *player, w world, level Level, modes []ModeWeight) trial {
 	for len(t.pairs) < Limit && !w.Won() {
 		think, action := p.decide(&c)
 		obs, effect := w.Do(action)
-		obs = cutArrival(obs)
+		obs = textworld.CutArrival(obs)
 		if !effect {
 			t.fails[p.failure(action)]++
 		}

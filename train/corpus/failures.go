@@ -3,6 +3,7 @@ package corpus
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 )
 
@@ -58,7 +59,7 @@ func (b *belief) failure(action string) string {
 			return "take: closed"
 		case b.hold != "":
 			return "take: hands full"
-		case known && !contains(b.places[r].items, obj):
+		case known && !slices.Contains(b.places[r].items, obj):
 			return "take: not there"
 		}
 		return "take: other"

@@ -8,16 +8,19 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"path/filepath"
 	"strings"
+
+	"github.com/muse-agent/muse/internal/atomicfile"
 )
 
+// ErrUsage is matched by errors about how a corpus was asked for.
+var ErrUsage = errors.New("corpus")
+
 // Main is the corpus command: it writes one corpus file, or shows what it would
-// write. Data goes to the file or stdout, figures to stderr.
-func Main(args []string) (err error) {
+// write. Data goes to the file or stdout, words and figures to stderr.
+func Main(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	fs := flag.NewFlagSet("corpus", flag.ContinueOnError)
+	fs.SetOutput(stderr)
 	o := Options{}
 	var out string
 	var fit bool
@@ -27,23 +30,21 @@ func Main(args []string) (err error) {
 	fs.StringVar(&o.Split, "split", "actor", "games to play")
 	fs.StringVar(&out, "out", "-", "file to write (.gz compresses), - for stdout, none to count only")
 	fs.BoolVar(&fit, "fit", false, "also print the table of commands without effect beside that of real agents")
-	if err := fs.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil
-		}
-		return err
+	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("%w: %w", ErrUsage, err)
 	}
 	if fs.NArg() > 0 {
-		return fmt.Errorf("corpus: unexpected argument %q; see -help", fs.Arg(0))
+		return fmt.Errorf("%w: unexpected argument %q; see -help", ErrUsage, fs.Arg(0))
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	var st Stats
+	var err error
 	switch out {
 	case "none":
 		st, err = Write(ctx, io.Discard, o)
 	case "-":
-		w := bufio.NewWriter(os.Stdout)
+		w := bufio.NewWriter(stdout)
 		st, err = Write(ctx, w, o)
 		err = errors.Join(err, w.Flush())
 	default:
@@ -52,11 +53,11 @@ func Main(args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := st.Print(os.Stderr); err != nil {
+	if err := st.Print(stderr); err != nil {
 		return err
 	}
 	if fit {
-		return PrintFailures(os.Stderr, st.Failures)
+		return PrintFailures(stderr, st.Failures)
 	}
 	return nil
 }
@@ -64,38 +65,18 @@ func Main(args []string) (err error) {
 // WriteFile is [Write] into a file, compressed when the name ends in ".gz". The
 // file appears whole or not at all.
 func WriteFile(ctx context.Context, path string, o Options) (st Stats, err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return Stats{}, fmt.Errorf("corpus: %w; choose another file with -out", err)
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, f.Close(), os.Remove(f.Name()))
+	err = atomicfile.Write(path, 0o644, func(f io.Writer) (err error) {
+		b := bufio.NewWriterSize(f, 1<<20)
+		if !strings.HasSuffix(path, ".gz") {
+			st, err = Write(ctx, b, o)
+			return errors.Join(err, b.Flush())
 		}
-	}()
-	b := bufio.NewWriterSize(f, 1<<20)
-	var w io.Writer = b
-	var z *gzip.Writer
-	if strings.HasSuffix(path, ".gz") {
-		z = gzip.NewWriter(b)
-		w = z
+		z := gzip.NewWriter(b)
+		st, err = Write(ctx, z, o)
+		return errors.Join(err, z.Close(), b.Flush())
+	})
+	if err != nil && !errors.Is(err, ErrUsage) && ctx.Err() == nil {
+		err = fmt.Errorf("corpus: %w; choose another file with -out", err)
 	}
-	if st, err = Write(ctx, w, o); err != nil {
-		return st, err
-	}
-	if z != nil {
-		if err = z.Close(); err != nil {
-			return st, fmt.Errorf("corpus: %s: %w", path, err)
-		}
-	}
-	if err = errors.Join(b.Flush(), f.Chmod(0o644), f.Sync()); err != nil {
-		return st, fmt.Errorf("corpus: %s: %w", path, err)
-	}
-	if err = f.Close(); err != nil {
-		return st, fmt.Errorf("corpus: %s: %w", path, err)
-	}
-	if err = os.Rename(f.Name(), path); err != nil {
-		return st, fmt.Errorf("corpus: %w", err)
-	}
-	return st, nil
+	return st, err
 }

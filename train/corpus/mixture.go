@@ -48,7 +48,7 @@ type Mixture struct {
 }
 
 // fittedModes are fitted to the failed commands of real agents; see RealFailures
-// and the table that `mkcorpus -fit` prints.
+// and the table that `muse corpus -fit` prints.
 var fittedModes = []ModeWeight{
 	{Loop, 1}, {Wander, 1}, {Ghost, .6}, {Far, 1.2}, {Order, 3.2}, {Skip, 1.5}, {Wrong, .7}, {Nowhere, .6}, {Closed, .7},
 }
@@ -68,7 +68,7 @@ var mixtures = map[string]Mixture{
 func Lookup(name string) (Mixture, error) {
 	m, ok := mixtures[name]
 	if !ok {
-		return Mixture{}, fmt.Errorf("corpus: no mixture %q; there are %s", name, strings.Join(MixtureNames(), ", "))
+		return Mixture{}, fmt.Errorf("%w: no mixture %q; there are %s", ErrUsage, name, strings.Join(MixtureNames(), ", "))
 	}
 	return m, nil
 }

@@ -1,8 +1,10 @@
 package corpus
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/muse-agent/muse/envs/textworld"
 	"github.com/muse-agent/muse/internal/llm"
 )
 
@@ -77,8 +79,8 @@ func readTrace(g Goal, pairs []llm.Pair) traceFacts {
 	hold := ""
 	took, used := false, false
 	for _, pr := range pairs {
-		obs := cutArrival(pr.Observation)
-		if obs == nothingHappens {
+		obs := textworld.CutArrival(pr.Observation)
+		if obs == llm.NothingHappens {
 			continue
 		}
 		verb, obj, r := splitCommand(pr.Action)
@@ -175,22 +177,19 @@ func readReflections(lines []string, index map[string]int) hints {
 	return h
 }
 
+// without is l less the entries of drop; l is not changed.
 func without(l, drop []int) []int {
 	var out []int
-next:
 	for _, x := range l {
-		for _, d := range drop {
-			if d == x {
-				continue next
-			}
+		if !slices.Contains(drop, x) {
+			out = append(out, x)
 		}
-		out = append(out, x)
 	}
 	return out
 }
 
 func appendOnce(l []string, x string) []string {
-	if contains(l, x) {
+	if slices.Contains(l, x) {
 		return l
 	}
 	return append(l, x)

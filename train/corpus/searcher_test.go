@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/muse-agent/muse/envs/textworld"
+	"github.com/muse-agent/muse/internal/llm"
 	"github.com/muse-agent/muse/internal/rng"
 )
 
@@ -72,7 +73,7 @@ func (w *transcript) Intro() string { return w.intro }
 func (w *transcript) Won() bool     { return w.n == len(w.obs) }
 func (w *transcript) Do(string) (string, bool) {
 	w.n++
-	return w.obs[w.n-1], w.obs[w.n-1] != nothingHappens
+	return w.obs[w.n-1], w.obs[w.n-1] != llm.NothingHappens
 }
 
 // A player that sees only recorded texts does what it did in the game: nothing
@@ -130,7 +131,7 @@ func TestLucidThoughtsAreTrue(t *testing.T) {
 					t.Errorf("%s: thought %q, but %q was never picked up", g.ID(), th, o)
 				}
 			}
-			if p.Observation == nothingHappens && !strings.HasPrefix(p.Action, "go to ") && !strings.HasPrefix(p.Action, "open ") {
+			if p.Observation == llm.NothingHappens && !strings.HasPrefix(p.Action, "go to ") && !strings.HasPrefix(p.Action, "open ") {
 				t.Errorf("%s: lucid command %q has no effect", g.ID(), p.Action)
 			}
 			shown += p.Observation + "\n"
@@ -174,8 +175,8 @@ func TestBeliefFollowsText(t *testing.T) {
 	if !at("drawer 1").near || !at("drawer 1").closed || at("drawer 1").seen {
 		t.Errorf("after going to a closed drawer: %+v", at("drawer 1"))
 	}
-	b.update("go to drawer 2", nothingHappens) // shares the location
-	b.update("open drawer 2", nothingHappens)  // and does not open
+	b.update("go to drawer 2", llm.NothingHappens) // shares the location
+	b.update("open drawer 2", llm.NothingHappens)  // and does not open
 	if !at("drawer 2").near || !at("drawer 2").fixed {
 		t.Errorf("drawer at the same location that does not open: %+v", at("drawer 2"))
 	}

@@ -109,7 +109,7 @@ func Write(ctx context.Context, w io.Writer, o Options) (Stats, error) {
 
 func (o Options) resolve() (Mixture, []*textworld.Game, error) {
 	if o.Episodes < 1 {
-		return Mixture{}, nil, fmt.Errorf("corpus: %d episodes asked for, at least 1 is needed", o.Episodes)
+		return Mixture{}, nil, fmt.Errorf("%w: %d episodes asked for, at least 1 is needed", ErrUsage, o.Episodes)
 	}
 	var m Mixture
 	var err error

@@ -268,7 +268,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 func TestMainWritesFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "c.jsonl.gz")
-	if err := Main([]string{"-mixture", "strong", "-episodes", "50", "-seed", "4", "-out", path}); err != nil {
+	if err := Main(context.Background(), []string{"-mixture", "strong", "-episodes", "50", "-seed", "4", "-out", path}, io.Discard, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.Open(path)
@@ -290,11 +290,15 @@ func TestMainWritesFile(t *testing.T) {
 	if l, _ := os.ReadDir(dir); len(l) != 1 {
 		t.Errorf("%d files left, want the corpus only", len(l))
 	}
-	if err := Main([]string{"-episodes", "1", "-out", filepath.Join(dir, "none", "x")}); err == nil || !strings.Contains(err.Error(), "-out") {
+	if err := Main(context.Background(), []string{"-episodes", "1", "-out", filepath.Join(dir, "none", "x")}, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "-out") {
 		t.Errorf("unwritable file: error %v, want one that names -out", err)
 	}
-	if err := Main([]string{"stray"}); err == nil {
-		t.Error("a stray argument was accepted")
+	// What was asked for wrongly is told from what failed.
+	for _, args := range [][]string{{"stray"}, {"-nosuch"}, {"-mixture", "medium"}, {"-episodes", "0"}, {"-seed", "x"}} {
+		var stdout bytes.Buffer
+		if err := Main(context.Background(), args, &stdout, io.Discard); !errors.Is(err, ErrUsage) || stdout.Len() > 0 {
+			t.Errorf("%q: %v, %d bytes of data", args, err, stdout.Len())
+		}
 	}
 }
 
