@@ -164,7 +164,7 @@ def main():
         "name": a.name, "file": file, "sha256": sha256(os.path.join(a.out, file)), "tokenizer": "tokenizer.json",
         "tokenizer_sha256": sha256(a.tokenizer), "d": c.d, "layers": c.layers, "heads": c.heads, "kv_heads": c.kv_heads,
         "head_dim": c.head_dim, "vocab": c.vocab, "context": CONTEXT,
-        "parameters": sum(p.numel() for p in model.parameters()), "mixture": a.mixture, "tokens": saved["tokens"],
+        "parameters": sum(p.numel() for p in model.parameters()), "mixture": a.mixture, "tokens": saved["tokens"] + saved.get("tokens_before", 0),
         "steps": saved["step"], "seed": saved["settings"]["seed"], "success_unseen_t05": None,
     }
     index = os.path.join(a.out, "models.json")

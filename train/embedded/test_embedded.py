@@ -213,6 +213,15 @@ def test_training_resumes_exactly(household, tmp_path):
     assert refused.returncode != 0 and "other settings (tokens)" in refused.stderr
 
 
+def test_second_stage_starts_from_the_first(household, tmp_path):
+    """With --init a run starts from given weights and counts their tokens."""
+    assert train(household, tmp_path / "one", 6_000).returncode == 0
+    assert train(household, tmp_path / "two", 2_000, "--init", str(tmp_path / "one" / "checkpoint.pt"), "--rate", "0").returncode == 0
+    a, b = (torch.load(tmp_path / n / "checkpoint.pt", weights_only=False) for n in ("one", "two"))
+    assert all(torch.equal(a["model"][k], b["model"][k]) for k in a["model"])  # at rate 0 nothing moves
+    assert b["tokens_before"] == a["tokens"]
+
+
 def test_auroc():
     assert check.auroc([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1]) == 0.75
     assert check.auroc([0.5, 0.5], [0, 1]) == 0.5

@@ -83,21 +83,24 @@ def main():
     optimiser = Optimiser(model)
     os.makedirs(a.out, exist_ok=True)
     path = os.path.join(a.out, "checkpoint.pt")
-    step = tokens = 0
+    step = tokens = before = 0
     seconds = 0.0
     if os.path.exists(path):
         saved = torch.load(path, weights_only=False)
-        if saved["settings"] != settings:
-            differing = sorted(k for k in settings if saved["settings"].get(k) != settings[k])
+        # A checkpoint from before a setting existed was made with its default.
+        old = {"init": "", "rate": 1.0, **saved["settings"]}
+        if old != settings:
+            differing = sorted(k for k in settings if old.get(k) != settings[k])
             raise SystemExit(f"{path}: made with other settings ({', '.join(differing)}); use another --out or the old settings")
         model.load_state_dict(saved["model"])
         optimiser.load_state_dict(saved["optimiser"])
-        step, tokens, seconds = saved["step"], saved["tokens"], saved["seconds"]
+        step, tokens, seconds, before = saved["step"], saved["tokens"], saved["seconds"], saved.get("tokens_before", 0)
     elif a.init:
         start = torch.load(a.init, weights_only=False)
         if start["settings"]["tokenizer_sha256"] != settings["tokenizer_sha256"]:
             raise SystemExit(f"{a.init}: trained with another tokenizer; pass that one")
         model.load_state_dict(start["model"])
+        before = start["tokens"] + start.get("tokens_before", 0)
     episodes = corpus.load(a.corpus, tokenizer, a.max_length)
     have = sum(len(e[0]) for e in episodes)
     print(json.dumps({"episodes": len(episodes), "corpus_tokens": have, "vocab": model.c.vocab, "resumed_at_step": step,
@@ -125,7 +128,7 @@ def main():
             sums[:], counts[:] = 0, 0
         if step % a.checkpoint_every == 0 or done:
             save(path, {"settings": settings, "config": vars(model.c), "model": model.state_dict(), "optimiser": optimiser.state_dict(),
-                        "step": step, "tokens": tokens, "seconds": time.time() - started})
+                        "step": step, "tokens": tokens, "tokens_before": before, "seconds": time.time() - started})
     print(json.dumps({"done": True, "steps": step, "tokens": tokens, "seconds": round(time.time() - started, 1)}))
 
 
