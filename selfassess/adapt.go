@@ -2,6 +2,7 @@ package selfassess
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sort"
 
@@ -24,12 +25,22 @@ func DefaultAdapt() AdaptConfig {
 	return AdaptConfig{LR: 3e-4, WeightDecay: 1e-2, Epochs: 10, Batch: 32, Replay: 256, FreshWeight: 2, Seed: 1}
 }
 
-// Validate reports the first problem.
+// Validate reports all problems at once.
 func (c AdaptConfig) Validate() error {
-	if c.LR <= 0 || c.WeightDecay < 0 || c.Epochs < 1 || c.Batch < 1 || c.Replay < 0 || c.FreshWeight <= 0 {
-		return fmt.Errorf("selfassess: adaptation settings out of range: %+v; lr, epochs, batch and fresh_weight must be above 0, the others not below", c)
+	var errs []error
+	bad := func(ok bool, format string, v any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("selfassess: adaptation: "+format, v))
+		}
 	}
-	return nil
+	// Written so that NaN fails too.
+	bad(c.LR > 0, "lr is %v, must be above 0", c.LR)
+	bad(c.WeightDecay >= 0, "weight_decay is %v, must be 0 or more", c.WeightDecay)
+	bad(c.Epochs >= 1, "epochs is %v, must be 1 or more", c.Epochs)
+	bad(c.Batch >= 1, "batch is %v, must be 1 or more", c.Batch)
+	bad(c.Replay >= 0, "replay is %v, must be 0 or more", c.Replay)
+	bad(c.FreshWeight > 0, "fresh_weight is %v, must be above 0", c.FreshWeight)
+	return errors.Join(errs...)
 }
 
 // Replay holds training rows with their input vectors, so that adapting to many

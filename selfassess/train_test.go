@@ -392,6 +392,12 @@ func TestAdapt(t *testing.T) {
 	if !bytes.Equal(bytesOf(t, a), bytesOf(t, b)) {
 		t.Error("Adapt and AdaptWith differ")
 	}
+	err = AdaptConfig{LR: math.NaN(), WeightDecay: -1, Replay: -1}.Validate()
+	for _, key := range []string{"lr is NaN", "weight_decay", "epochs", "batch", "replay", "fresh_weight"} {
+		if err == nil || !strings.Contains(err.Error(), key) {
+			t.Errorf("%q is not reported: %v", key, err)
+		}
+	}
 	if _, err := Adapt(ctx, m, base, nil, cfg); !errors.Is(err, ErrNoRows) {
 		t.Errorf("no fresh rows: %v", err)
 	}

@@ -51,7 +51,7 @@ type diskCache struct {
 func openDiskCache(path string) (*diskCache, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
-		return nil, fmt.Errorf("embed: disk cache: %w", err)
+		return nil, fmt.Errorf("embed: disk cache: %w; name another file, or none, by MUSE_EMBED_CACHE", err)
 	}
 	d := &diskCache{f: f, path: path, index: map[diskKey]int64{}, seen: int64(len(diskHeader))}
 	err = d.locked(func() error {
@@ -69,7 +69,7 @@ func openDiskCache(path string) (*diskCache, error) {
 			return err
 		}
 		if string(head) != diskHeader {
-			return errors.New("is not an embedding cache of this version; remove it or name another file")
+			return errors.New("is not an embedding cache of this version; remove it, or name another file by MUSE_EMBED_CACHE")
 		}
 		return d.refresh()
 	})
