@@ -29,10 +29,10 @@ func DefaultAdapt() AdaptConfig {
 func (c AdaptConfig) Validate() error {
 	var errs []error
 	if c.Episodes < 1 {
-		errs = append(errs, errors.New("train: adaptation episodes must be at least 1"))
+		errs = append(errs, fmt.Errorf("train: adapt: episodes is %d; at least 1 is needed", c.Episodes))
 	}
 	if c.Tests < 0 {
-		errs = append(errs, errors.New("train: test episodes must not be negative"))
+		errs = append(errs, fmt.Errorf("train: adapt: tests is %d; it must be 0 or more", c.Tests))
 	}
 	return errors.Join(append(errs, c.MSA.Validate())...)
 }
@@ -62,6 +62,13 @@ func Adapt(ctx context.Context, r *Run, b *Bench, arms []AdaptArm, replay *selfa
 	}
 	if len(b.Games) == 0 || len(arms) == 0 {
 		return errors.New("train: adapt: at least one game and one arm are needed")
+	}
+	names := make([]string, len(arms))
+	for i, a := range arms {
+		names[i] = a.Name
+	}
+	if err := distinct("adapt", names); err != nil {
+		return err
 	}
 	var plan []string
 	for _, g := range b.Games {

@@ -2,7 +2,6 @@ package train
 
 import (
 	"context"
-	"errors"
 	"fmt"
 )
 
@@ -22,7 +21,7 @@ func DefaultCollect() CollectConfig { return CollectConfig{Episodes: 5, Reflect:
 // Validate reports all problems at once.
 func (c CollectConfig) Validate() error {
 	if c.Episodes < 1 {
-		return errors.New("train: episodes must be at least 1")
+		return fmt.Errorf("train: collect: episodes is %d; at least 1 is needed", c.Episodes)
 	}
 	return nil
 }

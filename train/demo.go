@@ -194,7 +194,7 @@ func (d *Demo) train(ctx context.Context, m Manifest, dir string) (model *selfas
 	if _, e := os.Stat(r.Path(FileMSAReport)); e == nil {
 		var rep MSAReport
 		if err := readJSON(r.Path(FileMSAReport), &rep); err != nil {
-			return nil, nil, err
+			return nil, nil, fmt.Errorf("%w; remove it and it is made again", err)
 		}
 		d.say("1/3 self-assessment: trained before, %s", r.Path(FileMSA))
 		model, err = selfassess.Load(r.Path(FileMSA), d.embedder("sentences"))
@@ -212,43 +212,11 @@ func (d *Demo) train(ctx context.Context, m Manifest, dir string) (model *selfas
 	}
 	cfg := d.Config.MSA
 	cfg.Workers = d.Bench.Workers
-	m2, rep, err := trainMSA(ctx, r, d.Set, data, d.embedder("sentences"), cfg)
+	m2, rep, err := trainMSA(ctx, r, d.Set.Episodes, d.Set.Siblings, data, d.embedder("sentences"), []selfassess.Config{cfg}, nil)
 	if err != nil {
 		return nil, nil, err
 	}
 	return m2, rep.Lines(), nil
-}
-
-// trainMSA is TrainSelfAssess for rows that are already made.
-func trainMSA(ctx context.Context, r *Run, set *DemoSet, data selfassess.Data, emb selfassess.Embedder, cfg selfassess.Config) (*selfassess.Model, *MSAReport, error) {
-	rep := &MSAReport{Episodes: len(set.Episodes)}
-	for _, g := range set.Siblings {
-		rep.States += len(g.States)
-	}
-	for _, e := range set.Episodes {
-		if e.Success {
-			rep.Success++
-		}
-	}
-	if len(set.Episodes) > 0 {
-		rep.Success = round3(rep.Success / float64(len(set.Episodes)))
-	}
-	m, training, err := selfassess.TrainData(ctx, data, emb, cfg)
-	if err != nil {
-		return nil, nil, fmt.Errorf("train: demo: %w", err)
-	}
-	boot := selfassess.Bootstrap{Seed: cfg.Seed}
-	rep.Training, rep.Model, rep.Hash = training, m.Name(), m.Hash()
-	rep.Held = selfassess.Evaluate(training.OutOfFold, boot)
-	if len(data.Siblings) > 0 {
-		l := selfassess.SiblingLift(training.OutOfFold, boot)
-		rep.Lift = &l
-	}
-	if err := m.Save(r.Path(FileMSA)); err != nil {
-		return nil, nil, err
-	}
-	// The report comes last: where it stands, the checkpoint is whole.
-	return m, rep, r.WriteJSON(FileMSAReport, rep)
 }
 
 // adapt plays the adaptation episodes: a Reflexion agent without self-assessment.

@@ -115,13 +115,9 @@ func decodeAll[T any](name string, b []byte, format string) (out []*T, err error
 		} else if err != nil {
 			return nil, fmt.Errorf("train: %w", err)
 		}
-		var h lineHead
-		v := new(T)
-		if err := errors.Join(json.Unmarshal(line, &h), json.Unmarshal(line, v)); err != nil {
-			return nil, fmt.Errorf("train: %s:%d: %w", name, r.Line(), err)
-		}
-		if h.Format != format {
-			return nil, fmt.Errorf("%w: %s:%d has %q, this program reads %q", ErrVersion, name, r.Line(), h.Format, format)
+		v, err := decodeLine[T](name, r.Line(), line, format)
+		if err != nil {
+			return nil, err
 		}
 		out = append(out, v)
 	}
@@ -202,13 +198,12 @@ func PackSet(collect, siblings, dir string) (*SetInfo, error) {
 		}
 	}
 	for name, run := range map[string]string{"collect": collect, "siblings": siblings} {
-		b, err := os.ReadFile(filepath.Join(run, FileRun))
-		if err != nil {
+		if st, err := os.Stat(run); err == nil && !st.IsDir() {
 			continue // a single file has no run.json
 		}
 		var m map[string]any
-		if err := json.Unmarshal(b, &m); err != nil {
-			return nil, fmt.Errorf("train: %s: %w", filepath.Join(run, FileRun), err)
+		if err := readJSON(filepath.Join(run, FileRun), &m); err != nil {
+			return nil, err
 		}
 		delete(m, "args") // paths of the machine that recorded it
 		info.Runs[name] = m

@@ -156,14 +156,14 @@ func (r *DemoResult) String() string {
 	return b.String()
 }
 
-// readJSON reads a JSON file.
+// readJSON reads a JSON file of this program.
 func readJSON(path string, v any) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("train: %w", err)
 	}
 	if err := json.Unmarshal(b, v); err != nil {
-		return fmt.Errorf("train: %s: %w (remove it, it is made again)", path, err)
+		return fmt.Errorf("train: %s: %w (is it cut off, or of another program?)", path, err)
 	}
 	return nil
 }

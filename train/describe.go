@@ -1,9 +1,6 @@
 package train
 
 import (
-	"bytes"
-	"compress/gzip"
-	"encoding/json"
 	"fmt"
 
 	"github.com/muse-agent/muse/selfassess"
@@ -128,20 +125,9 @@ func DescribeSiblings(gs []*SiblingGame) SiblingSummary {
 // PackSiblings writes sibling states as one gzip-compressed file, without clock or
 // name in its header: equal content gives equal bytes.
 func PackSiblings(path string, gs []*SiblingGame) error {
-	var buf bytes.Buffer
-	z, err := gzip.NewWriterLevel(&buf, gzip.BestCompression)
+	b, err := packLines(gs)
 	if err != nil {
-		return fmt.Errorf("train: %w", err)
+		return err
 	}
-	enc := json.NewEncoder(z)
-	enc.SetEscapeHTML(false)
-	for _, g := range gs {
-		if err := enc.Encode(g); err != nil {
-			return fmt.Errorf("train: %s: %w", path, err)
-		}
-	}
-	if err := z.Close(); err != nil {
-		return fmt.Errorf("train: %s: %w", path, err)
-	}
-	return writeFile(path, buf.Bytes())
+	return writeFile(path, b)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 
@@ -21,17 +22,28 @@ type Arm struct {
 
 // EvalConfig are the settings of an evaluation.
 type EvalConfig struct {
-	Arms  []string `json:"arms"`
-	Seeds int      `json:"seeds"` // evaluation seeds (reps) a game
-	Parts string   `json:"-"`     // folder with finished rows, "" = none
+	Seeds int    `json:"seeds"` // evaluation seeds (reps) a game
+	Parts string `json:"-"`     // folder with finished rows, "" = none
 }
 
 // spec is what decides an arm's rows.
 func (b *Bench) spec(a Arm) PartSpec {
 	return PartSpec{
-		Agent: a.Player.Info, Adaptation: "none", Trials: max(1, a.Trials), Reflect: a.Reflect,
+		Agent: a.Player.Info, Adaptation: AdaptNone, Trials: max(1, a.Trials), Reflect: a.Reflect,
 		Seed: b.Seed, Engine: engine(b), MaxSteps: b.Env.MaxSteps,
 	}
+}
+
+// distinct refuses arms of one name: their episodes could not be told apart.
+func distinct(what string, names []string) error {
+	seen := map[string]bool{}
+	for _, n := range names {
+		if seen[n] {
+			return fmt.Errorf("train: %s: two arms are called %q; name each agent once, and give each self-assessment a name of its own (--msa NAME=PATH)", what, n)
+		}
+		seen[n] = true
+	}
+	return nil
 }
 
 // engine is the version of the rules that the bench plays.
@@ -51,6 +63,13 @@ func engine(b *Bench) string {
 func Eval(ctx context.Context, r *Run, b *Bench, arms []Arm, c EvalConfig) (parts []*Part, err error) {
 	if len(b.Games) == 0 || len(arms) == 0 || c.Seeds < 1 {
 		return nil, errors.New("train: eval: at least one game, one arm and one seed are needed")
+	}
+	names := make([]string, len(arms))
+	for i, a := range arms {
+		names[i] = a.Name
+	}
+	if err := distinct("eval", names); err != nil {
+		return nil, err
 	}
 	type unit struct {
 		arm, game int
@@ -79,7 +98,7 @@ func Eval(ctx context.Context, r *Run, b *Bench, arms []Arm, c EvalConfig) (part
 			old, err := ReadPart(filepath.Join(c.Parts, p.File()))
 			if err == nil {
 				p.Rows = slices.DeleteFunc(old.Rows, func(r PartRow) bool { return !wanted[r.id()] })
-			} else if !errors.Is(err, errNotExist) {
+			} else if !errors.Is(err, fs.ErrNotExist) {
 				return nil, err
 			}
 		}
@@ -145,7 +164,6 @@ func collectRows(r *Run, arms []Arm, parts []*Part) error {
 	}
 	var unit []Episode
 	return EachEpisode(r.Dir, func(e *Episode) error {
-		// Candidates are heavy and not needed for a row.
 		unit = append(unit, *e)
 		if !e.Final {
 			return nil

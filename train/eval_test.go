@@ -81,6 +81,24 @@ func TestEvalPairsArmsAndKeepsParts(t *testing.T) {
 	}
 }
 
+// Arms of one name would write over each other's rows.
+func TestArmsHaveNamesOfTheirOwn(t *testing.T) {
+	r, err := OpenRun(t.TempDir(), Manifest{Command: "eval"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	arms := toyArms(t, 1)
+	arms[1].Name = arms[0].Name
+	if _, err := Eval(context.Background(), r, testBench(t, 1, 1), arms, EvalConfig{Seeds: 1}); err == nil || !strings.Contains(err.Error(), "--msa NAME=PATH") {
+		t.Errorf("eval: %v", err)
+	}
+	two := []AdaptArm{{Name: "muse-best"}, {Name: "muse-best"}}
+	if err := Adapt(context.Background(), r, testBench(t, 1, 1), two, nil, DefaultAdapt()); err == nil || !strings.Contains(err.Error(), "muse-best") {
+		t.Errorf("adapt: %v", err)
+	}
+}
+
 func snapshot(t *testing.T, dir string) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "*.json"))

@@ -31,7 +31,7 @@ func SiblingExamples(gs []*SiblingGame) ([]selfassess.Example, error) {
 	var out []selfassess.Example
 	for _, g := range gs {
 		for _, s := range g.States {
-			if s.Step > len(g.Pairs) {
+			if s.Step < 0 || s.Step > len(g.Pairs) {
 				return nil, fmt.Errorf("train: %s: a state after %d commands, the episode has %d", g.Unit, s.Step, len(g.Pairs))
 			}
 			id := fmt.Sprintf("%s@%d", g.Unit, s.Step)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 
 	"github.com/muse-agent/muse/internal/atomicfile"
 	"github.com/muse-agent/muse/internal/jsonl"
@@ -12,9 +11,6 @@ import (
 
 // ErrLocked is matched when another process works in the run folder.
 var ErrLocked = atomicfile.ErrLocked
-
-// errNotExist is a short name.
-var errNotExist = fs.ErrNotExist
 
 // writeFile replaces path atomically.
 func writeFile(path string, data []byte) error {

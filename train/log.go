@@ -7,13 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 )
 
 // Log is an append-only JSONL file of units of work. A unit is one or more lines
 // with the same "unit", the last of which has "final": true. Opening a log cuts
 // off what an interrupt left behind after the last final line, so a file is
-// always a prefix of whole units, and the next unit to do is Units()[len].
+// always a prefix of whole units; [Log.Expect] says which unit is the next to do.
 type Log struct {
 	path  string
 	f     *os.File
@@ -74,9 +75,6 @@ func scanUnits(f io.Reader, path, format string) (units []string, keep int64, er
 		}
 	}
 }
-
-// Units names the finished units in file order.
-func (l *Log) Units() []string { return l.units }
 
 // Expect checks that the finished units are the beginning of plan, and returns how
 // many there are.
@@ -165,7 +163,7 @@ func (t *TimingLog) Append(ts ...Timing) error {
 func (r *Run) finishedUnits() (map[string]bool, error) {
 	path := r.Path(FileEpisodes)
 	f, err := os.Open(path)
-	if errors.Is(err, errNotExist) {
+	if errors.Is(err, fs.ErrNotExist) {
 		return map[string]bool{}, nil
 	} else if err != nil {
 		return nil, fmt.Errorf("train: %w", err)

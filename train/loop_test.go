@@ -304,6 +304,9 @@ func TestHalf(t *testing.T) {
 	if h, _ := unpackHalf(packHalf([]float32{0.1})); h[0] < 0.0999 || h[0] > 0.1001 {
 		t.Errorf("0.1 became %v", h[0])
 	}
+	if _, err := unpackHalf("AAAA"); err == nil || !strings.Contains(err.Error(), "3 bytes") {
+		t.Errorf("half a number: %v", err)
+	}
 	if _, err := unpackHalf("!"); err == nil {
 		t.Error("garbage was accepted")
 	}

@@ -35,7 +35,8 @@ func MSAData(es []*Episode, gs []*SiblingGame) (selfassess.Data, error) {
 
 // TrainSelfAssess trains M_sa by one setting, or by the best of several (by
 // sibling lift on held-out tasks) when settings has more than one, and writes
-// checkpoint and report into the run folder. told may be nil.
+// checkpoint and report into the run folder; r may be nil: nothing is written. told may
+// be nil.
 func TrainSelfAssess(ctx context.Context, r *Run, es []*Episode, gs []*SiblingGame, emb selfassess.Embedder, settings []selfassess.Config, told func(selfassess.SettingResult)) (*selfassess.Model, *MSAReport, error) {
 	if len(settings) == 0 {
 		return nil, nil, fmt.Errorf("train: no setting of the self-assessment given")
@@ -44,7 +45,12 @@ func TrainSelfAssess(ctx context.Context, r *Run, es []*Episode, gs []*SiblingGa
 	if err != nil {
 		return nil, nil, err
 	}
-	rep := &MSAReport{Episodes: len(es)}
+	return trainMSA(ctx, r, es, gs, d, emb, settings, told)
+}
+
+// trainMSA is TrainSelfAssess for rows that are already made.
+func trainMSA(ctx context.Context, r *Run, es []*Episode, gs []*SiblingGame, d selfassess.Data, emb selfassess.Embedder, settings []selfassess.Config, told func(selfassess.SettingResult)) (m *selfassess.Model, rep *MSAReport, err error) {
+	rep = &MSAReport{Episodes: len(es)}
 	for _, g := range gs {
 		rep.States += len(g.States)
 	}
@@ -57,7 +63,6 @@ func TrainSelfAssess(ctx context.Context, r *Run, es []*Episode, gs []*SiblingGa
 		rep.Success = round3(rep.Success / float64(len(es)))
 	}
 	boot := selfassess.Bootstrap{Seed: settings[0].Seed}
-	var m *selfassess.Model
 	if len(settings) > 1 {
 		all, best, err := selfassess.SelectDefault(ctx, d, emb, settings, boot, told)
 		if err != nil {
@@ -73,15 +78,14 @@ func TrainSelfAssess(ctx context.Context, r *Run, es []*Episode, gs []*SiblingGa
 		l := selfassess.SiblingLift(rep.Training.OutOfFold, boot)
 		rep.Lift = &l
 	}
-	if r != nil {
-		if err := m.Save(r.Path(FileMSA)); err != nil {
-			return nil, nil, err
-		}
-		if err := r.WriteJSON(FileMSAReport, rep); err != nil {
-			return nil, nil, err
-		}
+	if r == nil {
+		return m, rep, nil
 	}
-	return m, rep, nil
+	if err := m.Save(r.Path(FileMSA)); err != nil {
+		return nil, nil, err
+	}
+	// The report comes last: where it stands, the checkpoint is whole.
+	return m, rep, r.WriteJSON(FileMSAReport, rep)
 }
 
 // Lines describes the report for people.

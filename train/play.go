@@ -30,7 +30,7 @@ type EpisodeSpec struct {
 }
 
 // nothing is the engine's answer to a command without effect.
-const nothing = "Nothing happens."
+const nothing = llm.NothingHappens
 
 // PlayEpisode plays one episode: reset, plan, act and observe until the
 // environment ends it, then, when asked and lost, a reflection. Success is read

@@ -17,19 +17,28 @@ func eachFormatted[T any](path, name, format string, fn func(*T) error) error {
 		path = filepath.Join(path, name)
 	}
 	return eachLine(path, func(n int, _ int64, line []byte) error {
-		var h lineHead
-		if err := json.Unmarshal(line, &h); err != nil {
-			return fmt.Errorf("train: %s:%d: %w", path, n, err)
-		}
-		if h.Format != format {
-			return fmt.Errorf("%w: %s:%d has %q, this program reads %q", ErrVersion, path, n, h.Format, format)
-		}
-		v := new(T)
-		if err := json.Unmarshal(line, v); err != nil {
-			return fmt.Errorf("train: %s:%d: %w", path, n, err)
+		v, err := decodeLine[T](path, n, line, format)
+		if err != nil {
+			return err
 		}
 		return fn(v)
 	})
+}
+
+// decodeLine decodes line n of a file after checking its format tag.
+func decodeLine[T any](name string, n int, line []byte, format string) (*T, error) {
+	var h lineHead
+	if err := json.Unmarshal(line, &h); err != nil {
+		return nil, fmt.Errorf("train: %s:%d: %w", name, n, err)
+	}
+	if h.Format != format {
+		return nil, fmt.Errorf("%w: %s:%d has %q, this program reads %q", ErrVersion, name, n, h.Format, format)
+	}
+	v := new(T)
+	if err := json.Unmarshal(line, v); err != nil {
+		return nil, fmt.Errorf("train: %s:%d: %w", name, n, err)
+	}
+	return v, nil
 }
 
 // EachEpisode calls fn for every episode of a run folder or an episodes.jsonl[.gz] file.

@@ -62,7 +62,7 @@ type Step struct {
 	Trace       reflexion.Trace `json:"trace"`
 }
 
-// FailureSteps is what a lost episode counts as in mean steps (paper, table 2).
+// FailureSteps is what a lost episode counts as in mean steps (paper, Table 4).
 const FailureSteps = 100
 
 // CountedSteps is the number of commands of a won episode and FailureSteps of a lost one.

@@ -236,7 +236,7 @@ func setting(assessor string) string {
 	return strings.TrimSuffix(s, " adapted")
 }
 
-// games are the ids of a part's rows, sorted, and the seeds.
+// games are the ids of a part's rows, sorted, each once.
 func (p *Part) games() (ids []string) {
 	for _, r := range p.Rows {
 		if len(ids) == 0 || ids[len(ids)-1] != r.Game {

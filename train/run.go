@@ -38,7 +38,7 @@ var (
 // once, when the folder is made, and holds no clock reading.
 type Manifest struct {
 	Format  string            `json:"format"`
-	Command string            `json:"command"` // "collect", "adapt", "eval"
+	Command string            `json:"command"` // "collect", "siblings", "selfassess", "adapt", "eval", "demo"
 	Args    []string          `json:"args"`    // command line of the first start
 	Version string            `json:"version"` // of the program
 	Seed    uint64            `json:"seed"`
@@ -209,7 +209,7 @@ func (m Manifest) Hash() string {
 	m.Format, m.Args, m.Version = "", nil, ""
 	b, err := json.Marshal(m)
 	if err != nil {
-		return "unknown"
+		return "unknown" // OpenRun fails on the same settings, and says why
 	}
 	return fmt.Sprintf("%016x", rng.Seed(0, "manifest", string(b)))[:10]
 }

@@ -342,7 +342,10 @@ func unpackHalf(s string) ([]float32, error) {
 		return nil, nil
 	}
 	b, err := base64.StdEncoding.DecodeString(s)
-	if err != nil || len(b)%2 != 0 {
+	if err == nil && len(b)%2 != 0 {
+		err = fmt.Errorf("%d bytes", len(b))
+	}
+	if err != nil {
 		return nil, fmt.Errorf("train: hidden states are no base64 of float16: %w", err)
 	}
 	h := make([]float32, len(b)/2)
@@ -372,6 +375,8 @@ func toHalf(f float32) uint16 {
 	return sign | uint16(half)
 }
 
+// fromHalf widens a binary16; it is the inverse of toHalf but for subnormals, which
+// toHalf never makes.
 func fromHalf(h uint16) float32 {
 	sign, exp, man := uint32(h&0x8000)<<16, uint32(h>>10&0x1f), uint32(h&0x3ff)
 	switch exp {

@@ -67,13 +67,12 @@ type Player struct {
 
 // trials describes episodes of one game in a row.
 type trials struct {
-	phase, arm, unit string
-	rep              uint64
-	n                int
-	first            int  // number of the first trial
-	reflect          bool // reflect after lost episodes and hand the texts on
-	untilSolved      bool // stop after the first success
-	given            []string
+	phase, arm  string
+	rep         uint64
+	n           int
+	reflect     bool // reflect after lost episodes and hand the texts on
+	untilSolved bool // stop after the first success
+	given       []string
 	// seedPath comes between root seed and game id; arms that are compared share it.
 	seedPath string
 }
@@ -86,10 +85,9 @@ func (b *Bench) play(ctx context.Context, g *textworld.Game, p Player, t trials)
 	given := append([]string(nil), t.given...)
 	var es []Episode
 	var ts []Timing
-	for i := range t.n {
-		trial := t.first + i
+	for trial := range t.n {
 		e, tm, err := PlayEpisode(ctx, env, p.Agent, EpisodeSpec{
-			Game: info(g), Unit: t.unit, Phase: t.phase, Arm: t.arm, Rep: t.rep, Trial: trial,
+			Game: info(g), Phase: t.phase, Arm: t.arm, Rep: t.rep, Trial: trial,
 			Seed:        rng.Seed(b.Seed, t.seedPath, g.ID(), t.rep, trial),
 			Reflections: newest(given, p.Info.Config.Reflections), Reflect: t.reflect, Agent: p.Info,
 		})
