@@ -36,6 +36,9 @@ self-assessment is before and after, and adapted to another game as control.`,
 			if len(collect) == 0 {
 				return usagef("the update replays training rows: --collect RUN names the folder the self-assessment was trained on")
 			}
+			if by != "self" && by != "plain" {
+				return usagef("--by is %q; use self or plain", by)
+			}
 			if err := cfg.Validate(); err != nil {
 				return usageError{err}
 			}

@@ -67,6 +67,9 @@ func (l *lazyEmbedder) Close() error {
 	}
 	if s := l.m.Stats(); s.Requests > 0 {
 		l.a.say("texts embedded: %d of %d (%d from memory, %d from disk), %.0f s", s.Computed, s.Requests, s.Hits, s.DiskHits, s.ComputeMS/1000)
+		if s.DiskErrors > 0 {
+			l.a.say("the cache of sentence vectors failed %d times (results are right, but slower than need be): is the disk full, or the file damaged? MUSE_EMBED_CACHE names another", s.DiskErrors)
+		}
 	}
 	return l.m.Close()
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -71,11 +72,7 @@ episodes are reflected on and the next ones read it. The episodes are what ` + "
 
 // finish runs work and closes the run folder whatever happens.
 func finish(run *train.Run, work func() error) (err error) {
-	defer func() {
-		if e := run.Close(); err == nil {
-			err = e
-		}
-	}()
+	defer func() { err = errors.Join(err, run.Close()) }()
 	return work()
 }
 

@@ -51,6 +51,9 @@ func benchDecisionCmd(a *app) *cobra.Command {
 			if repeats < 1 {
 				return usagef("--repeats must be at least 1")
 			}
+			if !(temp > 0) { // at 0 all futures are one
+				return usagef("--temperature is %v; it must be above 0", temp)
+			}
 			ctx := c.Context()
 			m, err := embedded.Open(model, embedded.Options{})
 			if err != nil {

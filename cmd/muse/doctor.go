@@ -82,15 +82,15 @@ func (a *app) diagnose(c *cobra.Command) []check {
 		add("model "+name, true, err, detail)
 	}
 	e, err := a.openEmbedder()
+	detail := ""
 	if err == nil {
-		v, e2 := e.Embed(c.Context(), []string{"hello"})
-		if err = e2; err == nil {
-			add("sentence embedder", true, nil, fmt.Sprintf("%d numbers, hash %.12s", len(v[0]), e.Hash()))
+		var v [][]float32
+		if v, err = e.Embed(c.Context(), []string{"hello"}); err == nil {
+			detail = fmt.Sprintf("%d numbers, hash %.12s", len(v[0]), e.Hash())
 		}
+		err = errors.Join(err, e.Close())
 	}
-	if err != nil {
-		add("sentence embedder", true, err, "")
-	}
+	add("sentence embedder", true, err, detail)
 	if d := os.Getenv("DISPLAY"); d == "" {
 		add("display", false, errors.New("none (only a viewer's window needs one)"), "")
 	} else {

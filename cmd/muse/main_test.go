@@ -65,8 +65,9 @@ func must(t testing.TB, args ...string) string {
 }
 
 // kill runs the command again and again, killing it hard at random moments, until
-// so many kills have happened; then once more to the end.
-func kill(t *testing.T, kills int, args ...string) {
+// so many kills have happened; then once more to the end. When the command ends
+// before its killer comes, its folder out is removed and it begins anew.
+func kill(t *testing.T, kills int, out string, args ...string) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -79,7 +80,10 @@ func kill(t *testing.T, kills int, args ...string) {
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	took := 400 * time.Millisecond
-	for k := 0; k < kills; k++ {
+	for k, tries := 0, 0; k < kills; tries++ {
+		if tries == 20*kills {
+			t.Fatalf("muse %v: only %d of %d kills came in time", args, k, kills)
+		}
 		cmd := exec.Command(link, args...)
 		cmd.Stdout, cmd.Stderr = io.Discard, io.Discard
 		if err := cmd.Start(); err != nil {
@@ -88,8 +92,13 @@ func kill(t *testing.T, kills int, args ...string) {
 		timer := time.AfterFunc(time.Duration(r.Float64()*float64(took)), func() { _ = cmd.Process.Kill() })
 		err := cmd.Wait()
 		timer.Stop()
-		if err == nil { // it was faster than the killer
-			took /= 2
+		if err != nil {
+			k++
+			continue
+		}
+		took = took * 3 / 4
+		if err := os.RemoveAll(out); err != nil {
+			t.Fatal(err)
 		}
 	}
 	if out, err := exec.Command(link, args...).CombinedOutput(); err != nil {
@@ -124,7 +133,7 @@ func TestKilledRunsEndInTheSameBytes(t *testing.T) {
 		return []string{"collect", "--model", "toy", "--split", "seen", "--sample", "12", "--episodes", "4", "--out", path(out)}
 	}
 	must(t, collect("straight")...)
-	kill(t, 10, collect("killed")...)
+	kill(t, 10, path("killed"), collect("killed")...)
 	same(t, path("straight"), path("killed"), "episodes.jsonl", "index", "metrics.jsonl")
 
 	must(t, "train", "selfassess", "--collect", path("straight"), "--input", "history", "--labels", "outcome", "--folds", "2", "--epochs", "2", "--out", path("msa"))
@@ -133,7 +142,7 @@ func TestKilledRunsEndInTheSameBytes(t *testing.T) {
 			"--collect", path("straight"), "--msa", path("msa"), "--out", path(out)}
 	}
 	must(t, adapt("adapt")...)
-	kill(t, 10, adapt("adapt-killed")...)
+	kill(t, 10, path("adapt-killed"), adapt("adapt-killed")...)
 	same(t, path("adapt"), path("adapt-killed"), "episodes.jsonl", "index", "metrics.jsonl", "adapt.json")
 }
 

@@ -91,7 +91,7 @@ func flagError(c *cobra.Command, err error) error {
 	return usagef("%s; see %s --help", msg, c.CommandPath())
 }
 
-// noArgs, oneArg: argument checks that exit 2.
+// noArgs refuses arguments, with exit 2.
 func noArgs(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return usagef("%q takes no arguments, got %q; see %s --help", c.CommandPath(), args[0], c.CommandPath())
@@ -99,6 +99,7 @@ func noArgs(c *cobra.Command, args []string) error {
 	return nil
 }
 
+// exactArgs wants n arguments, described by what, with exit 2 otherwise.
 func exactArgs(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) != n {
@@ -116,6 +117,7 @@ func (a *app) printJSON(v any) error {
 	return e.Encode(v)
 }
 
+// say writes a line for people to standard error, nothing with --quiet.
 func (a *app) say(format string, v ...any) {
 	if !a.quiet {
 		fmt.Fprintf(a.stderr, format+"\n", v...)

@@ -72,12 +72,11 @@ report.json in the run folder; all figures are of held-out tasks.`,
 			}
 			var emb selfassess.Embedder
 			if choose || cfg.Input.Uses("embedding") {
-				e, err := a.openEmbedder()
-				if err != nil {
+				lazy := &lazyEmbedder{a: a}
+				defer lazy.Close()
+				if emb, err = lazy.open(); err != nil {
 					return err
 				}
-				defer e.Close()
-				emb = e
 			}
 			models := map[string]string{}
 			if emb != nil {
