@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+
+	"github.com/muse-agent/muse/internal/nearest"
 )
 
 // The reasons a [Choice] may carry.
@@ -46,8 +48,8 @@ func ByName(name string) (Selector, error) {
 			return s, nil
 		}
 	}
-	return nil, fmt.Errorf("selfregulate: no selector %q; did you mean %q? (known: %s)",
-		name, nearest(strings.ToLower(name), Names()), strings.Join(Names(), ", "))
+	near, _ := nearest.Of(name, Names())
+	return nil, fmt.Errorf("selfregulate: no selector %q; did you mean %q? (known: %s)", name, near, strings.Join(Names(), ", "))
 }
 
 // extreme takes the assessed valid candidate with the most extreme P.
@@ -120,35 +122,4 @@ func (off) Select(_ *rand.Rand, c []Candidate) Choice {
 		return Choice{Index: 0, Reason: ReasonNoneValid}
 	}
 	return Choice{Index: 0, Reason: ReasonOff}
-}
-
-// nearest returns the name with the smallest edit distance; the first of equals.
-func nearest(name string, names []string) string {
-	best, dist := "", -1
-	for _, n := range names {
-		if d := editDistance(name, n); dist < 0 || d < dist {
-			best, dist = n, d
-		}
-	}
-	return best
-}
-
-// editDistance is Levenshtein's, over bytes: the names are ASCII.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			diagonal, row[j] = row[j], min(row[j]+1, row[j-1]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
 }

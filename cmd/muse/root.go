@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/muse-agent/muse/internal/nearest"
 )
 
 // app is what all commands share.
@@ -142,7 +144,7 @@ func (a *app) progressWriter() (w io.Writer, tty bool) {
 func didYouMean(s string, names []string) string {
 	best, dist := "", 1<<30
 	for _, n := range names {
-		d := distance(strings.ToLower(s), n)
+		d := nearest.Distance(s, n, 0)
 		if strings.HasPrefix(n, strings.ToLower(s)) && len(s) > 1 {
 			d = 0
 		}
@@ -154,29 +156,4 @@ func didYouMean(s string, names []string) string {
 		return ""
 	}
 	return fmt.Sprintf(", did you mean %q?", best)
-}
-
-// distance is the optimal string alignment distance (a swap counts once).
-func distance(a, b string) int {
-	d := make([][]int, len(a)+1)
-	for i := range d {
-		d[i] = make([]int, len(b)+1)
-		d[i][0] = i
-	}
-	for j := range d[0] {
-		d[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			d[i][j] = min(d[i-1][j]+1, d[i][j-1]+1, d[i-1][j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
-			}
-		}
-	}
-	return d[len(a)][len(b)]
 }

@@ -4,10 +4,10 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"fmt"
-	"slices"
 	"sort"
-	"strings"
 	"sync"
+
+	"github.com/muse-agent/muse/internal/nearest"
 )
 
 // gamesBin is written by internal/packgames.
@@ -111,8 +111,11 @@ func (l *library) ids() []string {
 // an error message; "" when nothing is near.
 func suggest(word string, known []string) string {
 	best, bestD := "", max(3, len(word)/3)+1
+	if len(word) > 300 { // no name is that long: don't measure it against thousands
+		known = nil
+	}
 	for _, k := range known {
-		if d := distance(word, k, bestD); d < bestD {
+		if d := nearest.Distance(word, k, bestD); d < bestD {
 			best, bestD = k, d
 		}
 	}
@@ -120,32 +123,4 @@ func suggest(word string, known []string) string {
 		return ""
 	}
 	return fmt.Sprintf("; did you mean %q?", best)
-}
-
-// distance is the edit distance of two strings, or limit when it is not less.
-func distance(a, b string, limit int) int {
-	if d := len(a) - len(b); d >= limit || -d >= limit || len(a) > 300 {
-		return limit
-	}
-	a, b = strings.ToLower(a), strings.ToLower(b)
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diag := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := diag
-			if a[i-1] != b[j-1] {
-				cost++
-			}
-			diag = row[j]
-			row[j] = min(cost, row[j]+1, row[j-1]+1)
-		}
-		if slices.Min(row) >= limit {
-			return limit
-		}
-	}
-	return min(row[len(b)], limit)
 }

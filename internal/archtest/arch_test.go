@@ -21,7 +21,7 @@ var rooms = map[string][]string{
 	"internal/archtest": {},
 	"envs":              {"internal/rng"},
 	"envs/envtest":      {"envs", "internal/rng"},
-	"envs/textworld":    {"envs", "internal/rng", "internal/atomicfile", "internal/jsonl"},
+	"envs/textworld":    {"envs", "internal/rng", "internal/nearest", "internal/atomicfile", "internal/jsonl"},
 	"worldmodel":        {"internal"},
 	"selfassess":        {"internal"},
 	"selfregulate":      {"selfassess", "internal"},
