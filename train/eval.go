@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -92,6 +93,11 @@ func Eval(ctx context.Context, r *Run, b *Bench, arms []Arm, c EvalConfig) (part
 		}
 	}
 	have := map[string]bool{} // arm name + row id
+	if c.Parts != "" {        // better before the hours of play than after them
+		if err := os.MkdirAll(c.Parts, 0o755); err != nil {
+			return nil, fmt.Errorf("train: parts: %w (choose another folder with --parts)", err)
+		}
+	}
 	for _, a := range arms {
 		p := NewPart(a.Name, b.spec(a))
 		if c.Parts != "" {

@@ -217,8 +217,10 @@ func TestAdaptChangesTheModelAndResumes(t *testing.T) {
 		t.Errorf("tests were played by %v, want three models other than the trained one", seen)
 	}
 	want := read(t, filepath.Join(one, FileEpisodes))
-	if err := os.WriteFile(filepath.Join(two, FileEpisodes), []byte(want[:len(want)*2/3]), 0o644); err != nil {
-		t.Fatal(err)
+	for name, content := range map[string]string{FileRun: read(t, filepath.Join(one, FileRun)), FileEpisodes: want[:len(want)*2/3]} {
+		if err := os.WriteFile(filepath.Join(two, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	play(two)
 	if read(t, filepath.Join(two, FileEpisodes)) != want {

@@ -56,13 +56,8 @@ func SiblingExamples(gs []*SiblingGame) ([]selfassess.Example, error) {
 	return out, nil
 }
 
-// ReadSiblings reads run folders of `muse siblings` or siblings files.
+// ReadSiblings reads run folders of `muse siblings` or siblings files; a file without
+// visits, or that is cut off, is an error.
 func ReadSiblings(paths ...string) ([]*SiblingGame, error) {
-	var gs []*SiblingGame
-	for _, p := range paths {
-		if err := EachSibling(p, func(g *SiblingGame) error { gs = append(gs, g); return nil }); err != nil {
-			return nil, err
-		}
-	}
-	return gs, nil
+	return readWhole(paths, FileSiblings, SiblingFormat, func(*SiblingGame) bool { return false })
 }

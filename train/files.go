@@ -34,21 +34,27 @@ func lockDir(dir string) (unlock func() error, err error) {
 
 // eachLine calls fn for every record of a JSONL file, plain or gzip. A last line
 // without newline is an interrupted write and is left out.
-func eachLine(path string, fn func(n int, offset int64, line []byte) error) (err error) {
+func eachLine(path string, fn func(n int, offset int64, line []byte) error) error {
+	_, err := scanLines(path, fn)
+	return err
+}
+
+// scanLines is eachLine that also tells the length of such a last line.
+func scanLines(path string, fn func(n int, offset int64, line []byte) error) (cut int64, err error) {
 	r, err := jsonl.Open(path)
 	if err != nil {
-		return fmt.Errorf("train: %w", err)
+		return 0, fmt.Errorf("train: %w", err)
 	}
-	defer func() { err = errors.Join(err, r.Close()) }()
+	defer r.Close() // only read: a failed reading was told above
 	for {
 		line, err := r.Raw()
 		if errors.Is(err, io.EOF) {
-			return nil
+			return r.Cut(), nil
 		} else if err != nil {
-			return fmt.Errorf("train: %w (is the file complete?)", err)
+			return 0, fmt.Errorf("train: %w (is the file complete?)", err)
 		}
 		if err := fn(r.Line(), r.Offset(), line); err != nil {
-			return err
+			return 0, err
 		}
 	}
 }

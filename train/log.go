@@ -67,7 +67,7 @@ func scanUnits(f io.Reader, path, format string) (units []string, keep int64, er
 			return nil, 0, fmt.Errorf("train: %s:%d: %w (the file was changed by something else; choose another folder with --out)", path, n, err)
 		}
 		if h.Format != format {
-			return nil, 0, fmt.Errorf("%w: %s:%d has %q, this program reads %q", ErrVersion, path, n, h.Format, format)
+			return nil, 0, fmt.Errorf("%w: %s:%d has %q, this program reads %q", ErrVersion, path, n, shorten(h.Format), format)
 		}
 		if h.Final {
 			units = append(units, h.Unit)

@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
-
-	"github.com/muse-agent/muse/internal/rng"
 )
 
 // PartFormat is the format tag of a part file.
@@ -56,7 +54,7 @@ func (s PartSpec) key() string {
 	if err != nil {
 		panic(err) // plain structs always marshal
 	}
-	return fmt.Sprintf("%016x", rng.Seed(0, "part", string(b)))[:10]
+	return specKey(b)
 }
 
 // NewPart makes an empty part.
@@ -182,7 +180,8 @@ func (p *Part) Save(dir string) error {
 	return writeFile(path, buf.Bytes())
 }
 
-// ReadPart reads one part file.
+// ReadPart reads one part file. Rows that no evaluation can have written, and a key
+// that isn't the spec's, are errors.
 func ReadPart(path string) (*Part, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -193,7 +192,16 @@ func ReadPart(path string) (*Part, error) {
 		return nil, fmt.Errorf("train: %s: %w", path, err)
 	}
 	if p.Format != PartFormat {
-		return nil, fmt.Errorf("%w: %s has %q, this program reads %q", ErrVersion, path, p.Format, PartFormat)
+		return nil, fmt.Errorf("%w: %s has %q, this program reads %q", ErrVersion, path, shorten(p.Format), PartFormat)
+	}
+	var raw struct {
+		Spec json.RawMessage `json:"spec"`
+	}
+	if err := json.Unmarshal(b, &raw); err != nil {
+		return nil, fmt.Errorf("train: %s: %w", path, err)
+	}
+	if err := p.check(raw.Spec); err != nil {
+		return nil, fmt.Errorf("train: %s: %w (restore the file, or remove it to play its rows again)", path, err)
 	}
 	return &p, nil
 }

@@ -12,17 +12,42 @@ import (
 
 // eachFormatted calls fn for every record of a file, or of the file called name in
 // the run folder path, after checking its format tag.
-func eachFormatted[T any](path, name, format string, fn func(*T) error) error {
-	if st, err := os.Stat(path); err == nil && st.IsDir() {
-		path = filepath.Join(path, name)
-	}
-	return eachLine(path, func(n int, _ int64, line []byte) error {
-		v, err := decodeLine[T](path, n, line, format)
+// cut is the length of a last line that was cut off, which is left out.
+func eachFormatted[T any](path, name, format string, fn func(*T) error) (cut int64, err error) {
+	return scanLines(inFolder(path, name), func(n int, _ int64, line []byte) error {
+		v, err := decodeLine[T](inFolder(path, name), n, line, format)
 		if err != nil {
 			return err
 		}
 		return fn(v)
 	})
+}
+
+// inFolder is the file called name where path is a folder, else path.
+func inFolder(path, name string) string {
+	if st, err := os.Stat(path); err == nil && st.IsDir() {
+		return filepath.Join(path, name)
+	}
+	return path
+}
+
+// readWhole reads all records of files or run folders that are to be learnt from:
+// a file without records, with half a line or half a unit at its end is an error.
+func readWhole[T any](paths []string, name, format string, unfinished func(last *T) bool) ([]*T, error) {
+	var all []*T
+	for _, p := range paths {
+		from := len(all)
+		cut, err := eachFormatted(p, name, format, func(v *T) error { all = append(all, v); return nil })
+		switch {
+		case err != nil:
+			return nil, err
+		case cut > 0 || len(all) > from && unfinished(all[len(all)-1]):
+			return nil, fmt.Errorf("train: %s is cut off at its end: finish the run that writes it (the same command continues), or restore the file", inFolder(p, name))
+		case len(all) == from:
+			return nil, fmt.Errorf("train: %s holds no record of format %s: is it the right folder, and has the run begun?", inFolder(p, name), format)
+		}
+	}
+	return all, nil
 }
 
 // decodeLine decodes line n of a file after checking its format tag.
@@ -32,29 +57,30 @@ func decodeLine[T any](name string, n int, line []byte, format string) (*T, erro
 		return nil, fmt.Errorf("train: %s:%d: %w", name, n, err)
 	}
 	if h.Format != format {
-		return nil, fmt.Errorf("%w: %s:%d has %q, this program reads %q", ErrVersion, name, n, h.Format, format)
+		return nil, fmt.Errorf("%w: %s:%d has %q, this program reads %q", ErrVersion, name, n, shorten(h.Format), format)
 	}
 	v := new(T)
 	if err := json.Unmarshal(line, v); err != nil {
 		return nil, fmt.Errorf("train: %s:%d: %w", name, n, err)
+	}
+	if c, ok := any(v).(checker); ok {
+		if err := c.check(); err != nil {
+			return nil, fmt.Errorf("train: %s:%d: %w", name, n, err)
+		}
 	}
 	return v, nil
 }
 
 // EachEpisode calls fn for every episode of a run folder or an episodes.jsonl[.gz] file.
 func EachEpisode(path string, fn func(e *Episode) error) error {
-	return eachFormatted(path, FileEpisodes, EpisodeFormat, fn)
+	_, err := eachFormatted(path, FileEpisodes, EpisodeFormat, fn)
+	return err
 }
 
-// ReadEpisodes reads all episodes of run folders or files, in order.
+// ReadEpisodes reads all episodes of run folders or files, in order. A file without
+// episodes, or that ends in the middle of a line or a unit of work, is an error.
 func ReadEpisodes(paths ...string) ([]*Episode, error) {
-	var es []*Episode
-	for _, p := range paths {
-		if err := EachEpisode(p, func(e *Episode) error { es = append(es, e); return nil }); err != nil {
-			return nil, err
-		}
-	}
-	return es, nil
+	return readWhole(paths, FileEpisodes, EpisodeFormat, func(last *Episode) bool { return last.Unit != "" && !last.Final })
 }
 
 // IndexFormat is the format tag of the index file.

@@ -75,6 +75,13 @@ func OpenRun(dir string, m Manifest) (*Run, error) {
 	old, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		// Work of unknown settings would be taken for this run's own.
+		for _, name := range []string{FileEpisodes, FileSiblings} {
+			if st, err := os.Stat(filepath.Join(dir, name)); err == nil && st.Size() > 0 {
+				return nil, errors.Join(fmt.Errorf("%w: %s is there, but %s is not, so its settings are unknown (choose another folder with --out)",
+					ErrConfig, filepath.Join(dir, name), FileRun), unlock())
+			}
+		}
 		b, err := json.MarshalIndent(m, "", "  ")
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("train: run.json: %w", err), unlock())
@@ -95,19 +102,19 @@ func OpenRun(dir string, m Manifest) (*Run, error) {
 
 // sameManifest compares what decides the bytes; args and version may differ.
 func sameManifest(path string, old []byte, m Manifest) error {
-	var o map[string]any
-	if err := json.Unmarshal(old, &o); err != nil {
+	o, err := exactJSON(old)
+	if err != nil {
 		return fmt.Errorf("train: %s: %w (remove the folder, or choose another with --out)", path, err)
 	}
 	if o["format"] != RunFormat {
-		return fmt.Errorf("%w: %s has %v, this program reads %s", ErrVersion, path, o["format"], RunFormat)
+		return fmt.Errorf("%w: %s has %v, this program reads %s", ErrVersion, path, shorten(fmt.Sprint(o["format"])), RunFormat)
 	}
 	nb, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
-	var n map[string]any
-	if err := json.Unmarshal(nb, &n); err != nil {
+	n, err := exactJSON(nb)
+	if err != nil {
 		return err
 	}
 	// Old files may lack what later versions added with omitempty; compare the
@@ -124,6 +131,22 @@ func sameManifest(path string, old []byte, m Manifest) error {
 		}
 	}
 	return nil
+}
+
+// exactJSON decodes an object and keeps the digits of its numbers: two large seeds
+// must not become one float64.
+func exactJSON(b []byte) (o map[string]any, err error) {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	if err := d.Decode(&o); errors.Is(err, io.EOF) {
+		return nil, errors.New("the file is empty")
+	} else if err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("text after the object")
+	}
+	return o, nil
 }
 
 func orNone(s string) string {

@@ -319,7 +319,8 @@ func (b *Bench) playOut(ctx context.Context, env *textworld.Env, base *reflexion
 // EachSibling calls fn for every line of a run folder's siblings.jsonl or of a
 // siblings file (.jsonl, .jsonl.gz).
 func EachSibling(path string, fn func(*SiblingGame) error) error {
-	return eachFormatted(path, FileSiblings, SiblingFormat, fn)
+	_, err := eachFormatted(path, FileSiblings, SiblingFormat, fn)
+	return err
 }
 
 // packHalf stores hidden states as float16: half precision is far below the noise

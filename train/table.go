@@ -172,6 +172,10 @@ func (r *AssessReport) String() string {
 			num(x.AUROCMacro), num(x.Accuracy), num(x.BaseRate), num(x.ECE), x.N, x.Tasks)
 	}
 	for _, d := range r.Change {
+		if math.IsNaN(d.Diff.Value) {
+			fmt.Fprintf(&b, "after − before, %s: n/a\n", d.Metric)
+			continue
+		}
 		fmt.Fprintf(&b, "after − before, %s: %+.3f [%+.3f, %+.3f]\n", d.Metric, d.Diff.Value, d.Diff.Low, d.Diff.High)
 	}
 	return b.String()
