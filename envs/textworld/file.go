@@ -3,7 +3,6 @@ package textworld
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // LoadFile reads games from a file; its name tells the format:
@@ -30,14 +30,12 @@ func LoadFile(path string) ([]*Game, error) {
 	}
 	defer f.Close()
 	switch base := filepath.Base(path); {
-	case strings.HasSuffix(base, ".jsonl.gz"):
-		z, err := gzip.NewReader(f)
+	case strings.HasSuffix(base, ".jsonl.gz"), strings.HasSuffix(base, ".jsonl"):
+		src, err := gunzip(f, path) // by the first bytes: files get renamed
 		if err != nil {
-			return nil, fmt.Errorf("textworld: %s is not a gzip file: %w", path, err)
+			return nil, err
 		}
-		return readLines(z, path)
-	case strings.HasSuffix(base, ".jsonl"):
-		return readLines(f, path)
+		return readLines(src, path)
 	case strings.HasSuffix(base, ".tw-pddl"), strings.HasSuffix(base, ".pddl"):
 		src, err := io.ReadAll(io.LimitReader(f, maxPDDL+1))
 		if err != nil {
@@ -70,11 +68,16 @@ type gameLine struct {
 
 func readLines(r io.Reader, path string) ([]*Game, error) {
 	var games []*Game
+	lines := map[string]int{}
 	err := eachLine(r, path, func(n int, line []byte) error {
 		g, err := parseLine(line)
+		if err == nil && lines[g.ID()] > 0 { // rows of results are told apart by it
+			err = fmt.Errorf("game %s stands on line %d already", clip(g.ID()), lines[g.ID()])
+		}
 		if err != nil {
 			return fmt.Errorf("textworld: %s:%d: %w", path, n, err)
 		}
+		lines[g.ID()] = n
 		games = append(games, g)
 		return nil
 	})
@@ -91,6 +94,9 @@ func parseLine(line []byte) (*Game, error) {
 	}
 	if l.GameID == "" || l.Problem == "" {
 		return nil, errors.New("the fields game_id and pddl_problem are needed")
+	}
+	if strings.ContainsFunc(l.GameID, unicode.IsControl) {
+		return nil, fmt.Errorf("the game_id %q holds control characters", clip(l.GameID))
 	}
 	goal, ok := strings.CutPrefix(l.Task, taskPrefix)
 	if !ok {
@@ -115,6 +121,9 @@ func eachLine(r io.Reader, path string, f func(n int, line []byte) error) error 
 	b := bufio.NewReaderSize(r, 1<<20)
 	for n := 1; ; n++ {
 		line, err := b.ReadBytes('\n')
+		if err != nil && !errors.Is(err, io.EOF) { // the line is not whole: what is wrong with it is no news
+			return fmt.Errorf("textworld: %s:%d: read: %w (is the file cut off?)", path, n, err)
+		}
 		if len(line) > 4*maxPDDL {
 			return fmt.Errorf("textworld: %s:%d: the line has %d bytes, too many for a game", path, n, len(line))
 		}
@@ -123,11 +132,8 @@ func eachLine(r io.Reader, path string, f func(n int, line []byte) error) error 
 				return err
 			}
 		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
 		if err != nil {
-			return fmt.Errorf("textworld: %s:%d: read: %w (is the file cut off?)", path, n, err)
+			return nil
 		}
 	}
 }

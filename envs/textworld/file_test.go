@@ -119,13 +119,41 @@ func TestMalformedGameFiles(t *testing.T) {
 		{"f.jsonl", "\n\n{]\n", "f.jsonl:3: not a JSON game"},
 		{"g.jsonl", `{"game_id":"a/b","pddl_problem":"()","task":"do"}`, "g.jsonl:1: game a/b: the field task must start"},
 		{"h.jsonl", `{"game_id":"a/b","pddl_problem":"()","task":"Your task is to: do."}`, "h.jsonl:1: game a/b: pddl_problem line 1: not a PDDL problem"},
-		{"i.jsonl.gz", "plain", "not a gzip file"},
+		{"i.jsonl.gz", "plain", "i.jsonl.gz:1: not a JSON game"},
 		{"j.txt", "", "unknown kind of game file"},
+		{"k.jsonl.gz", "\x1f\x8b", "k.jsonl.gz: unexpected EOF"},
+		{"l.jsonl", `{"game_id":"a\nb","pddl_problem":"()","task":"Your task is to: do."}`, "l.jsonl:1: the game_id \"a\\nb\" holds control"},
 	} {
 		_, err := textworld.LoadFile(writeTemp(t, c.name, c.text))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
 		}
+	}
+}
+
+// A set of games is told apart by their ids, and is not less because its file is cut.
+func TestGameFilesTwiceTheSameAndCut(t *testing.T) {
+	two := strings.SplitAfterN(string(gunzipFile(t, testdata+"games-sample.jsonl.gz")), "\n", 3)[:2]
+	_, err := textworld.LoadFile(writeTemp(t, "twice.jsonl", two[0]+"\n"+two[1]+two[0]))
+	if err == nil || !strings.Contains(err.Error(), "twice.jsonl:4: game ") || !strings.Contains(err.Error(), "stands on line 1 already") {
+		t.Errorf("the same game twice: %v", err)
+	}
+	packed, err := os.ReadFile(testdata + "games-sample.jsonl.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Compression is known by the first bytes, whatever the name.
+	if games, err := textworld.LoadFile(writeTemp(t, "packed.jsonl", string(packed))); err != nil || len(games) < 2 {
+		t.Errorf("packed under another name: %d games, %v", len(games), err)
+	}
+	_, err = textworld.LoadFile(writeTemp(t, "cut.jsonl.gz", string(packed[:len(packed)*2/3])))
+	if err == nil || !strings.Contains(err.Error(), "is the file cut off?") {
+		t.Errorf("cut: %v", err)
+	}
+	g := mustOpen(t, sampleID)
+	games, err := textworld.Select(textworld.Selection{IDs: []string{sampleID, sampleID}})
+	if err != nil || len(games) != 1 || games[0].ID() != g.ID() {
+		t.Errorf("an id twice selects %d games, %v", len(games), err)
 	}
 }
 

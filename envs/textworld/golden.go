@@ -86,6 +86,9 @@ func CheckGolden(r io.Reader, name string, report func(Diff)) (GoldenStats, erro
 		case l.Data != "" && !strings.HasPrefix(l.Data, "2.1."):
 			return fmt.Errorf("textworld: %s:%d: unknown data release %q; expected 2.1.1, 2.1.2 or 2.1.3", name, n, l.Data)
 		}
+		if len(l.Scripts) == 0 {
+			return fmt.Errorf("textworld: %s:%d: game %s has no scripts", name, n, l.GameID)
+		}
 		st.Games++
 		for i := range l.Scripts {
 			if err := c.script(g, &l.Scripts[i]); err != nil {

@@ -43,6 +43,7 @@ func TestCheckGoldenFindsDifferences(t *testing.T) {
 		}
 	}
 	for name, text := range map[string]string{
+		"no scripts":    `{"game_id":"` + id + `","data":"2.1.3"}`,
 		"empty":         "",
 		"not JSON":      "walk\n",
 		"unknown game":  `{"game_id":"nowhere/trial","data":"2.1.3"}`,

@@ -129,6 +129,7 @@ func pickIDs(games []*Game, ids []string) ([]*Game, error) {
 		byTask[t] = append(byTask[t], g)
 	}
 	var out []*Game
+	chosen := map[*Game]bool{} // a selection is a set: an id given twice is one game
 	for _, id := range ids {
 		g, ok := byID[id]
 		if !ok {
@@ -141,7 +142,10 @@ func pickIDs(games []*Game, ids []string) ([]*Game, error) {
 				return nil, fmt.Errorf("textworld: %d games begin with %q; give the full id, such as %q", len(c), clip(id), c[0].ref.ID)
 			}
 		}
-		out = append(out, g)
+		if !chosen[g] {
+			chosen[g] = true
+			out = append(out, g)
+		}
 	}
 	return out, nil
 }
