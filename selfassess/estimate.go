@@ -33,13 +33,15 @@ type estimateJSON struct {
 
 // MarshalJSON writes {"value":…,"low":…,"high":…} with null for NaN.
 func (e Estimate) MarshalJSON() ([]byte, error) {
-	p := func(v float64) *float64 {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil
-		}
-		return &v
+	return json.Marshal(estimateJSON{finite(e.Value), finite(e.Low), finite(e.High)})
+}
+
+// finite is the value for JSON: nil, written as null, where it is NaN or infinite.
+func finite(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
 	}
-	return json.Marshal(estimateJSON{p(e.Value), p(e.Low), p(e.High)})
+	return &v
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.

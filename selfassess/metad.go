@@ -1,6 +1,7 @@
 package selfassess
 
 import (
+	"encoding/json"
 	"errors"
 	"math"
 	"sort"
@@ -18,6 +19,20 @@ type MetaD struct {
 	MDiff     float64 `json:"m_diff"`  // meta-d′ − d′
 	LogLik    float64 `json:"log_likelihood"`
 	Errors    int     `json:"errors"` // wrong decisions
+}
+
+// MarshalJSON writes null for numbers that are not defined, as JSON has no NaN.
+func (m MetaD) MarshalJSON() ([]byte, error) {
+	type plain MetaD
+	return json.Marshal(struct {
+		plain
+		DPrime    *float64 `json:"d_prime"`
+		Criterion *float64 `json:"criterion"`
+		MetaD     *float64 `json:"meta_d"`
+		MRatio    *float64 `json:"m_ratio"`
+		MDiff     *float64 `json:"m_diff"`
+		LogLik    *float64 `json:"log_likelihood"`
+	}{plain(m), finite(m.DPrime), finite(m.Criterion), finite(m.MetaD), finite(m.MRatio), finite(m.MDiff), finite(m.LogLik)})
 }
 
 // Limits below which M-ratio explodes and is not reported (Fleming & Lau 2014).
