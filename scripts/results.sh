@@ -16,18 +16,21 @@ say() { printf 'results: %s\n' "$*" >&2; }
 muse() { say "muse $*"; "$MUSE" "$@"; }
 
 # Data and self-assessments of one actor. The futures of the sibling states are
-# drawn at T .7, between the temperatures that val decides among.
+# drawn at T .7, between the two temperatures that val decides between.
 train() { # actor
   muse collect --model "$1" --split seen --workers "$WORKERS" --out "$RUNS/collect-$1"
   muse siblings --model "$1" --split seen --temperature 0.7 --hidden --episodes 4 --workers "$WORKERS" --out "$RUNS/siblings-$1"
   muse train selfassess --collect "$RUNS/collect-$1" --siblings "$RUNS/siblings-$1" --choose --out "$RUNS/default-$1"
-  muse train selfassess --collect "$RUNS/collect-$1" --siblings "$RUNS/siblings-$1" --paper --out "$RUNS/paper-$1"
+  muse train selfassess --collect "$RUNS/collect-$1" --paper --out "$RUNS/paper-$1"
+  mkdir -p docs/results/msa
+  cp "$RUNS/default-$1/msa.safetensors" "docs/results/msa/default-$1.safetensors"
+  cp "$RUNS/paper-$1/msa.safetensors" "docs/results/msa/paper-$1.safetensors"
 }
 
 # The temperature is chosen on val, games that nothing else uses.
 val() { # actor
-  for t in 0.5 0.7 1.0; do
-    muse eval --agent muse-best,muse-random --model "$1" --msa "$RUNS/default-$1" --split val --sample 50 \
+  for t in 0.5 1.0; do
+    muse eval --agent muse-best --model "$1" --msa "default=$RUNS/default-$1" --split val --sample 60 \
       --temperature $t --workers "$WORKERS" --parts docs/results/val --out "$RUNS/val-$1-$t"
   done
 }
