@@ -111,7 +111,7 @@ func (c Config) Validate() error {
 		errs = append(errs, err)
 	}
 	bad(c.Text.Context >= 0, "text.context is %d, must be 0 or more", c.Text.Context)
-	bad(c.Hidden >= 1, "hidden is %d, must be 1 or more", c.Hidden)
+	bad(c.Hidden >= 1 && c.Hidden <= 1<<16, "hidden is %d, must lie between 1 and %d", c.Hidden, 1<<16)
 	bad(c.Epochs >= 1, "epochs is %d, must be 1 or more", c.Epochs)
 	bad(c.Patience >= 1, "patience is %d, must be 1 or more", c.Patience)
 	bad(c.Validation > 0 && c.Validation < 1, "validation is %g, must lie between 0 and 1", c.Validation)

@@ -93,7 +93,7 @@ func (c SiblingConfig) Validate() error {
 		ok   bool
 		what string
 	}{
-		{c.Episodes >= 1, "episodes must be at least 1"}, {c.PerVisit >= 1, "per_visit must be at least 1"},
+		{c.Episodes >= 1 && c.Episodes <= 100_000, "episodes must lie between 1 and 100000"}, {c.PerVisit >= 1, "per_visit must be at least 1"},
 		{c.StuckShare >= 0 && c.StuckShare <= 1, "stuck_share must lie in [0, 1]"},
 		{c.Plays >= 1, "plays must be at least 1"}, {c.Share > 0 && c.Share <= 1, "share must lie in (0, 1]"},
 		{c.EarlyStop >= 0, "early_stop must not be negative"},

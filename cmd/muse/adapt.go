@@ -42,6 +42,9 @@ self-assessment is before and after, and adapted to another game as control.`,
 			if err := cfg.Validate(); err != nil {
 				return usageError{err}
 			}
+			if err := checkArms(names, against); err != nil {
+				return err
+			}
 			b, err := a.bench(&g, &r)
 			if err != nil {
 				return err
@@ -149,9 +152,11 @@ self-assessment is before and after, and adapted to another game as control.`,
 	f.addEarlyStop(c, 0)
 	f.addMSA(c)
 	fs := c.Flags()
-	fs.StringSliceVar(&names, "agent", []string{"muse-best"}, "agents that adapt")
-	fs.StringSliceVar(&against, "against", []string{"muse-random"}, "print paired differences to these agents")
-	fs.StringSliceVar(&collect, "collect", nil, "run folders whose rows are replayed")
+	names = []string{"muse-best"}
+	list(fs, &names, "agent", "agents that adapt")
+	against = []string{"muse-random"}
+	listOrNone(fs, &against, "against", "print paired differences to these agents")
+	list(fs, &collect, "collect", "run folders whose rows are replayed")
 	fs.StringVar(&by, "by", "self", "who plays the adaptation episodes: self, or plain (a Reflexion agent, cheaper)")
 	fs.IntVar(&cfg.Episodes, "episodes", cfg.Episodes, "adaptation episodes a game")
 	fs.IntVar(&cfg.Tests, "tests", cfg.Tests, "test episodes a game")
@@ -217,10 +222,10 @@ adapt or eval, without playing: as trained, adapted to each game, and to another
 		},
 	}
 	fs := c.Flags()
-	fs.StringSliceVar(&runs, "run", nil, "run folders of adapt or eval")
+	list(fs, &runs, "run", "run folders of adapt or eval")
 	fs.StringVar(&msa, "msa", "", "checkpoint or run folder of muse train selfassess")
 	fs.StringVar(&arm, "agent", "", "only episodes of this agent")
-	fs.StringSliceVar(&collect, "collect", nil, "run folders whose rows are replayed")
+	list(fs, &collect, "collect", "run folders whose rows are replayed")
 	fs.Float64Var(&cfg.LR, "lr", cfg.LR, "learning rate of the update")
 	fs.IntVar(&cfg.Epochs, "epochs", cfg.Epochs, "epochs of the update")
 	fs.IntVar(&cfg.Replay, "replay", cfg.Replay, "training rows replayed in an update")

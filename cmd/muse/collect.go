@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +26,9 @@ func collectCmd(a *app) *cobra.Command {
 episodes are reflected on and the next ones read it. The episodes are what ` + "`muse\ntrain selfassess`" + ` learns from.`,
 		Example: "  muse collect --split seen --model base\n  muse collect --split seen --episodes 2 --limit 6 --out runs/try",
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := cfg.Validate(); err != nil {
+				return usageError{err}
+			}
 			b, err := a.bench(&g, &r)
 			if err != nil {
 				return err
@@ -91,6 +96,15 @@ executes each of them in a copy of the game and plays on by plain sampling. The 
 outcomes are labels that teach self-assessment to choose (see docs).`,
 		Example: "  muse siblings --split seen --model base --pack siblings.jsonl.gz",
 		RunE: func(c *cobra.Command, _ []string) error {
+			cfg.EarlyStop = f.earlyStop
+			if err := cfg.Validate(); err != nil {
+				return usageError{err}
+			}
+			if pack != "" { // better before the hours of play than after them
+				if _, err := os.Stat(filepath.Dir(pack)); err != nil {
+					return fmt.Errorf("--pack: %w", err)
+				}
+			}
 			b, err := a.bench(&g, &r)
 			if err != nil {
 				return err
@@ -108,7 +122,6 @@ outcomes are labels that teach self-assessment to choose (see docs).`,
 			if err != nil {
 				return err
 			}
-			cfg.EarlyStop = f.earlyStop
 			run, err := a.open(&r, "siblings", map[string]any{"siblings": cfg, "agent": visitor.Info, "env": b.Env},
 				map[string]string{"games": train.GameSetHash(b.Games)}, map[string]string{"llm": m.Info().Hash})
 			if err != nil {

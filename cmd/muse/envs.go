@@ -65,7 +65,9 @@ func envsShowCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "show GAME", Short: "One game whole: room, solution, where everything is", Args: exactArgs(1, "a game id (see muse envs list)"),
 		RunE: func(c *cobra.Command, args []string) error {
-			g.ids = args
+			if err := g.only(args[0]); err != nil {
+				return err
+			}
 			games, err := g.selection()
 			if err != nil {
 				return err

@@ -33,6 +33,17 @@ func armSpec(name string) (agent, selector string, err error) {
 	return "", "", usagef("unknown agent %q%s; known: %s", name, didYouMean(name, armNames), strings.Join(armNames, ", "))
 }
 
+// checkArms refuses unknown agents, and those to be played twice.
+func checkArms(names, against []string) error {
+	for _, n := range slices.Concat(names, against) {
+		n, _, _ = strings.Cut(n, "@")
+		if _, _, err := armSpec(n); err != nil {
+			return err
+		}
+	}
+	return once("arms", names)
+}
+
 func needsMSA(arm string) bool { return arm == "muse-best" || arm == "muse-lowest" }
 
 // namedMSA is one self-assessment of the command line: NAME=PATH or PATH.
@@ -49,6 +60,14 @@ func (a *app) openMSAs(specs []string, emb *lazyEmbedder) ([]namedMSA, error) {
 		if !ok {
 			path = s
 			name = strings.TrimSuffix(filepath.Base(filepath.Clean(s)), ".safetensors")
+		}
+		if name == "" || path == "" {
+			return nil, usagef("--msa %q: want PATH, or NAME=PATH", s)
+		}
+		for _, x := range out {
+			if x.name == name {
+				return nil, usagef("two self-assessments are called %q; name them: --msa NAME=PATH", name)
+			}
 		}
 		m, err := a.openMSA(path, emb)
 		if err != nil {
@@ -131,13 +150,11 @@ row, of which lost ones are reflected on.`,
 			"  muse eval --agent reflexion,repeat --model weak --trials 2 --against repeat\n" +
 			"  muse eval --agent expert --games my-games.jsonl.gz --json",
 		RunE: func(c *cobra.Command, _ []string) error {
-			for _, n := range names {
-				if _, _, err := armSpec(n); err != nil {
-					return err
-				}
+			if err := checkArms(names, against); err != nil {
+				return err
 			}
-			if seeds < 1 || trials < 1 {
-				return usagef("--seeds and --trials must be at least 1")
+			if most := 100_000; min(seeds, trials) < 1 || max(seeds, trials) > most { // all rows are planned at once
+				return usagef("--seeds is %d and --trials is %d; each must lie between 1 and %d", seeds, trials, most)
 			}
 			b, err := a.bench(&g, &r)
 			if err != nil {
@@ -198,9 +215,11 @@ row, of which lost ones are reflected on.`,
 	f.add(c)
 	f.addEarlyStop(c, 0)
 	fs := c.Flags()
-	fs.StringSliceVar(&names, "agent", []string{"react", "muse-random", "muse-lowest", "muse-best"}, "agents to compare: "+strings.Join(armNames, ", "))
-	fs.StringSliceVar(&msa, "msa", nil, "self-assessment: checkpoint or run folder of muse train selfassess; several as NAME=PATH")
-	fs.StringSliceVar(&against, "against", []string{"muse-random", "muse-lowest"}, "print paired differences to these agents")
+	names = []string{"react", "muse-random", "muse-lowest", "muse-best"}
+	list(fs, &names, "agent", "agents to compare: "+strings.Join(armNames, ", "))
+	list(fs, &msa, "msa", "self-assessment: checkpoint or run folder of muse train selfassess; several as NAME=PATH")
+	against = []string{"muse-random", "muse-lowest"}
+	listOrNone(fs, &against, "against", "print paired differences to these agents")
 	fs.IntVar(&seeds, "seeds", 1, "evaluation seeds a game")
 	fs.IntVar(&trials, "trials", 1, "episodes of a row, in sequence")
 	fs.StringVar(&parts, "parts", "", "folder with finished rows: they are not played again, new ones are added")

@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sort"
 	"strings"
@@ -59,6 +61,9 @@ func (a *app) readConfig(c *cobra.Command) (map[string]string, error) {
 	if err := d.Decode(&top); err != nil {
 		return nil, usagef("--config %s: %v", a.config, err)
 	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) || top == nil {
+		return nil, usagef("--config %s: want one JSON object and nothing after it", a.config)
+	}
 	commands, all := map[string]*cobra.Command{}, map[string]bool{}
 	var walk func(*cobra.Command)
 	walk = func(x *cobra.Command) {
@@ -77,6 +82,9 @@ func (a *app) readConfig(c *cobra.Command) (map[string]string, error) {
 	for _, k := range keys(top) {
 		sub, isMap := top[k].(map[string]any)
 		if !isMap {
+			if commands[k] != nil && !all[k] {
+				return nil, usagef("--config %s: %q is a command: its value must be an object of settings", a.config, k)
+			}
 			if !all[k] {
 				return nil, unknownKey(a.config, k, all, commands)
 			}

@@ -42,27 +42,29 @@ func main() {
 // start runs the program until it ends or is interrupted.
 func start() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	return code
+	defer stop()
+	context.AfterFunc(ctx, stop)   // a second signal ends the program where it stands
+	signal.Ignore(syscall.SIGPIPE) // a closed pipe is a failed write like others; see output
+	return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }
 
 // run is the whole program; tests call it.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, args: args, getenv: os.LookupEnv}
+	out := &output{w: stdout}
+	a := &app{stdin: stdin, stdout: out, stderr: stderr, args: args, getenv: os.LookupEnv}
 	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	root.SetOut(out)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	err := out.result(root.ExecuteContext(ctx))
 	code := exitCode(ctx, err)
 	switch code {
 	case exitOK:
 	case exitInterrupted:
 		fmt.Fprintln(stderr, "muse: interrupted; finished work is saved, the same command continues")
 	default:
-		fmt.Fprintf(stderr, "muse: %v\n", err)
+		fmt.Fprintf(stderr, "muse: %s\n", oneLine(err))
 	}
 	return code
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -121,7 +122,9 @@ func playCmd(a *app) *cobra.Command {
 		Example: "  muse play --split unseen --type heat\n  printf 'look\\n' | muse play",
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				g.ids = args
+				if err := g.only(args[0]); err != nil {
+					return err
+				}
 			}
 			games, err := g.selection()
 			if err != nil {
@@ -148,14 +151,25 @@ func (a *app) play(c *cobra.Command, env *textworld.Env, reasons bool) error {
 	}
 	a.say("game %s", env.Game().ID())
 	fmt.Fprintln(a.stdout, strings.TrimSpace(fmt.Sprint(obs)))
-	lines := bufio.NewScanner(a.stdin)
+	next := readLines(a.stdin)
 	for {
-		fmt.Fprint(a.stdout, "> ")
-		if !lines.Scan() {
-			fmt.Fprintln(a.stdout)
-			return lines.Err()
+		if _, err := fmt.Fprint(a.stdout, "> "); err != nil {
+			return err
 		}
-		switch cmd := lines.Text(); strings.TrimSpace(cmd) {
+		var line typed
+		select {
+		case line = <-next:
+		case <-ctx.Done(): // also while nobody types
+			return ctx.Err()
+		}
+		if line.err != nil {
+			fmt.Fprintln(a.stdout)
+			if errors.Is(line.err, io.EOF) {
+				return nil
+			}
+			return fmt.Errorf("standard input: %w (a line may have at most %d bytes)", line.err, bufio.MaxScanTokenSize)
+		}
+		switch cmd := line.text; strings.TrimSpace(cmd) {
 		case "quit", "exit", "":
 			return nil
 		case "?":
@@ -181,6 +195,29 @@ func (a *app) play(c *cobra.Command, env *textworld.Env, reasons bool) error {
 	}
 }
 
+// typed is a line of input, or why there is none.
+type typed struct {
+	text string
+	err  error
+}
+
+// readLines reads lines ahead of the player, so that an interrupt needs no line.
+func readLines(r io.Reader) <-chan typed {
+	out := make(chan typed, 1)
+	go func() {
+		lines := bufio.NewScanner(r)
+		for lines.Scan() {
+			out <- typed{text: lines.Text()}
+		}
+		err := lines.Err()
+		if err == nil {
+			err = io.EOF
+		}
+		out <- typed{err: err}
+	}()
+	return out
+}
+
 func benchCmd(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "bench", Short: "Measure speeds on this machine", Args: cobra.ArbitraryArgs, RunE: group}
 	c.AddCommand(benchTextworldCmd(a), benchDecisionCmd(a))
@@ -194,8 +231,8 @@ func benchTextworldCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "textworld", Short: "Steps, resets and clones of the text game", Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if d <= 0 {
-				return usagef("--duration must be positive")
+			if d <= 0 || workers < 0 {
+				return usagef("--duration must be positive and --workers not negative")
 			}
 			r, err := textworld.Bench(c.Context(), d, workers)
 			if err != nil {

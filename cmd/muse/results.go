@@ -71,7 +71,7 @@ first. --readme README.md fills the marked places of the front page. --picture F
 	fs.StringVar(&parts, "parts", "docs/results/parts", "folder of part files")
 	fs.StringVar(&assess, "assess", "docs/results/assess", "folder of assessment files")
 	fs.StringVarP(&out, "out", "o", "docs/results", "folder for selection.json, assessment.json and README.md")
-	fs.StringSliceVar(&imports, "import", nil, "finished run folders of adapt or train selfassess to condense first")
+	list(fs, &imports, "import", "finished run folders of adapt or train selfassess to condense first")
 	fs.StringVar(&picture, "picture", "", "draw one decision as SVG into this file, instead of the tables")
 	fs.StringVar(&from, "from", "", "the run (or episodes file) whose decision is drawn")
 	fs.StringVar(&readme, "readme", "", "also put the short table into the marked place of this page")

@@ -58,6 +58,20 @@ func newRoot(a *app) *cobra.Command {
 		demoCmd(a), envsCmd(a), playCmd(a), collectCmd(a), siblingsCmd(a), trainCmd(a), adaptCmd(a), assessCmd(a),
 		evalCmd(a), resultsCmd(a), replayCmd(a), benchCmd(a), corpusCmd(a), doctorCmd(a), versionCmd(a),
 	)
+	root.SetHelpCommand(&cobra.Command{
+		Use: "help [COMMAND]", Short: "Help about any command", Args: cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, rest, err := root.Find(args)
+			if err != nil {
+				return usageError{err}
+			}
+			return group(c, rest)
+		},
+	})
+	root.InitDefaultCompletionCmd()
+	if c, _, err := root.Find([]string{"completion"}); err == nil && c != root {
+		c.Args, c.RunE = cobra.ArbitraryArgs, group
+	}
 	return root
 }
 

@@ -40,9 +40,10 @@ func (g *gameFlags) add(c *cobra.Command, split string, limit int) {
 	if split != "" {
 		splits = []string{split}
 	}
-	f.StringSliceVar(&g.splits, "split", splits, "train, actor, val, seen or unseen (comma-separated)")
-	f.StringSliceVar(&g.types, "type", nil, "task types: pick, look, clean, heat, cool, two")
-	f.StringSliceVar(&g.ids, "id", nil, "game ids (TASK/TRIAL, or TASK where it names one game)")
+	g.splits = splits
+	list(f, &g.splits, "split", "train, actor, val, seen or unseen (comma-separated)")
+	list(f, &g.types, "type", "task types: pick, look, clean, heat, cool, two")
+	list(f, &g.ids, "id", "game ids (TASK/TRIAL, or TASK where it names one game)")
 	f.StringVar(&g.games, "games", "", "file with games instead of the embedded ones (all-*.jsonl.gz, .tw-pddl, .pddl)")
 	f.StringVar(&g.list, "list", "", "text file with one game id a line")
 	f.IntVar(&g.limit, "limit", limit, "at most so many games, 0 = all")
@@ -66,6 +67,9 @@ func (g *gameFlags) options() (textworld.Options, error) {
 	if g.maxSteps < 1 {
 		return textworld.Options{}, usagef("--max-steps is %d; at least 1 is needed", g.maxSteps)
 	}
+	if g.limit < 0 || g.sample < 0 {
+		return textworld.Options{}, usagef("--limit is %d and --sample is %d; they must not be negative (0 = all)", g.limit, g.sample)
+	}
 	o := textworld.Options{Dialect: d, MaxSteps: g.maxSteps, ThinkCost: g.thinkCost}
 	if err := o.Validate(); err != nil {
 		return o, usageError{err}
@@ -73,8 +77,20 @@ func (g *gameFlags) options() (textworld.Options, error) {
 	return o, nil
 }
 
+// only chooses the one game that is named as argument.
+func (g *gameFlags) only(id string) error {
+	if g.flags.Changed("id") || g.flags.Changed("list") {
+		return usagef("the game is named twice: as argument and by --id or --list")
+	}
+	g.ids = []string{id}
+	return nil
+}
+
 // selection opens the chosen games.
 func (g *gameFlags) selection() ([]*textworld.Game, error) {
+	if _, err := g.options(); err != nil {
+		return nil, err
+	}
 	if g.games != "" && (g.flags == nil || !g.flags.Changed("split")) {
 		g.splits = nil // the default split is meant for the embedded games
 	}
@@ -109,6 +125,13 @@ func (r *runFlags) add(c *cobra.Command) {
 	f.BoolVar(&r.json, "json", false, "print the result as JSON")
 }
 
+func (r *runFlags) validate() error {
+	if r.workers < 1 {
+		return usagef("--workers is %d; at least 1 is needed", r.workers)
+	}
+	return nil
+}
+
 // open opens the run folder for the given settings.
 func (a *app) open(r *runFlags, command string, config any, data, models map[string]string) (*train.Run, error) {
 	m := train.Manifest{Command: command, Args: a.args, Version: version, Seed: r.seed, Config: config, Data: data, Models: models}
@@ -126,6 +149,9 @@ func (a *app) open(r *runFlags, command string, config any, data, models map[str
 
 // bench makes the place where episodes are played.
 func (a *app) bench(g *gameFlags, r *runFlags) (*train.Bench, error) {
+	if err := r.validate(); err != nil {
+		return nil, err
+	}
 	o, err := g.options()
 	if err != nil {
 		return nil, err
@@ -190,6 +216,9 @@ func (f *agentFlags) config(name string, g *gameFlags) (reflexion.Config, error)
 	}
 	if err := c.Validate(); err != nil {
 		return c, usageError{err}
+	}
+	if f.earlyStop < 0 {
+		return c, usagef("--early-stop is %d; it must not be negative (0 = never)", f.earlyStop)
 	}
 	return c, nil
 }

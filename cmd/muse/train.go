@@ -51,7 +51,10 @@ report.json in the run folder; all figures are of held-out tasks.`,
 					return usageError{err}
 				}
 			}
-			cfg.Seed, cfg.Workers = r.seed, max(1, r.workers)
+			if err := r.validate(); err != nil {
+				return err
+			}
+			cfg.Seed, cfg.Workers = r.seed, r.workers
 			if err := cfg.Validate(); err != nil {
 				return usageError{err}
 			}
@@ -112,8 +115,8 @@ report.json in the run folder; all figures are of held-out tasks.`,
 	}
 	r.add(c)
 	fs := c.Flags()
-	fs.StringSliceVar(&collect, "collect", nil, "run folders (or episodes.jsonl files) to learn from")
-	fs.StringSliceVar(&siblings, "siblings", nil, "folders or files of muse siblings")
+	list(fs, &collect, "collect", "run folders (or episodes.jsonl files) to learn from")
+	list(fs, &siblings, "siblings", "folders or files of muse siblings")
 	fs.StringVar(&input, "input", string(cfg.Input), "what the head sees: embedding, history, history+embedding, history+hidden, history+embedding+hidden")
 	fs.StringVar(&labels, "labels", string(cfg.Labels), "outcome (paper) or sibling")
 	fs.BoolVar(&paper, "paper", false, "the paper's row: input embedding, labels outcome")
