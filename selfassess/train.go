@@ -194,6 +194,9 @@ func newTrainer(ctx context.Context, ex []Example, use, judge []bool, emb Embedd
 	t.lay = lay
 	distinct, idx := index(names)
 	t.task, t.tasks = idx, len(distinct)
+	if t.tasks == 1 {
+		return nil, dropped, fmt.Errorf("%w: all %d are of one game, %s; early stopping and folds hold games out, so at least 2 are needed", ErrNoRows, len(t.ex), distinct[0])
+	}
 	t.m, err = lay.matrix(ctx, emb, t.ex)
 	return t, dropped, err
 }

@@ -312,6 +312,7 @@ func TestTrainErrors(t *testing.T) {
 		{"no task", []Example{{Label: 1}}, nil, quick(InputHistory, LabelsOutcome), ErrNoRows},
 		{"label", []Example{{Label: 2, Task: "a"}}, nil, quick(InputHistory, LabelsOutcome), ErrNoRows},
 		{"nan label", []Example{{Label: math.NaN(), Task: "a"}}, nil, quick(InputHistory, LabelsOutcome), ErrNoRows},
+		{"one game", []Example{{Label: 1, Task: "a"}, {Label: 0, Task: "a"}}, nil, quick(InputHistory, LabelsOutcome), ErrNoRows},
 		{"only siblings", []Example{{State: "s", Task: "a"}}, nil, quick(InputHistory, LabelsOutcome), ErrNoRows},
 	}
 	for _, c := range cases {

@@ -93,6 +93,9 @@ func (r *MSAReport) Lines() []string {
 	out := []string{fmt.Sprintf("%s: %d episodes (success %.2f), %d sibling states, %d rows of %d tasks, %d epochs, calibration %s",
 		r.Model, r.Episodes, r.Success, r.States, r.Training.Rows, r.Training.Tasks, r.Training.Epochs, r.Training.Chosen)}
 	for _, m := range r.Held.Positions {
+		if m.N == 0 { // trained without folds
+			continue
+		}
 		out = append(out, fmt.Sprintf("held-out tasks, %-6s chunks (%d): AUROC %s, macro %s, accuracy %s (base rate %.3f), ECE %.3f",
 			m.Position, m.N, m.AUROC, m.AUROCMacro, m.Accuracy, m.BaseRate.Value, m.ECE.Value))
 	}
