@@ -31,30 +31,41 @@ type FutureShown struct {
 	Chosen bool       `json:"chosen"`
 }
 
-// ExampleDecision takes, from the episodes of muse-best in their order, the first
-// decision at which three different first commands were imagined; failing that the
-// one with most. It doesn't look at outcomes. nil without decisions.
+// ExampleDecision takes, from the episodes of muse-best, the decision whose futures
+// differ most in P among those with three or more different first commands; failing
+// that, among those with two. The earlier one wins a tie. It doesn't look at
+// outcomes. nil without decisions.
 func ExampleDecision(es []*Episode) *DecisionShown {
 	var best *DecisionShown
-	most := 1
+	most, widest := 2, -1.0
 	for _, e := range es {
 		if e.Agent.Selector != "best" {
 			continue
 		}
 		for i := range e.Steps {
-			n := int(distinctFirst(&e.Steps[i]))
-			if n <= most {
+			n := min(distinctFirst(&e.Steps[i]), 3)
+			if n < most {
 				continue
 			}
-			if d := showDecision(e, i); d != nil {
-				best, most = d, n
+			d := showDecision(e, i)
+			if d == nil {
+				continue
 			}
-			if most >= 3 {
-				return best
+			if s := d.spread(); n > most || s > widest {
+				best, most, widest = d, n, s
 			}
 		}
 	}
 	return best
+}
+
+// spread is the largest difference of P between two futures.
+func (d *DecisionShown) spread() float64 {
+	low, high := 1.0, 0.0
+	for _, f := range d.Futures {
+		low, high = min(low, f.P), max(high, f.P)
+	}
+	return high - low
 }
 
 func showDecision(e *Episode, i int) *DecisionShown {
