@@ -63,7 +63,7 @@ func (r *Results) FillReadme(path, demo string) error {
 // self-assessment before and after adaptation. What is missing is said.
 func (r *Results) Short() string {
 	var b strings.Builder
-	def, paper := selfassess.Default().String(), selfassess.Paper().String()
+	def, paper := ActingSetting, selfassess.Paper().String()
 	for _, actor := range []string{"base", "weak"} {
 		var lines []string
 		for _, x := range []struct{ label, arm, set string }{
@@ -72,14 +72,14 @@ func (r *Results) Short() string {
 		} {
 			row := r.find(wanted{actor: actor, arm: x.arm, setting: x.set, adaptation: AdaptNone, trials: 1})
 			if row != nil {
-				lines = append(lines, fmt.Sprintf("| %s | %s | %s | %d × %d |", x.label, interval(row.Success, row.CILow, row.CIHigh, "%.3f"),
+				lines = append(lines, fmt.Sprintf("| %s | %g | %s | %s | %d × %d |", x.label, row.Temperature, interval(row.Success, row.CILow, row.CIHigh, "%.3f"),
 					interval(row.Steps, row.StepsLow, row.StepsHigh, "%.1f"), row.NTasks, row.Seeds))
 			}
 		}
 		if len(lines) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "Unseen games, actor `%s`, without adaptation:\n\n| choice | success | steps | games × seeds |\n|---|---|---|---|\n%s\n\n", actor, strings.Join(lines, "\n"))
+		fmt.Fprintf(&b, "Unseen games, actor `%s`, without adaptation:\n\n| choice | T | success | steps | games × seeds |\n|---|---|---|---|---|\n%s\n\n", actor, strings.Join(lines, "\n"))
 		best := r.find(wanted{actor: actor, arm: "muse-best", setting: def, adaptation: AdaptNone, trials: 1})
 		for _, arm := range []string{"muse-random", "muse-lowest"} {
 			set := ""
@@ -92,6 +92,7 @@ func (r *Results) Short() string {
 		}
 		b.WriteString("\n\n")
 	}
+	def = selfassess.Default().String()
 	before, after := r.assess("base", def, AdaptNone, "all"), r.assess("base", def, AdaptTask, "all")
 	if before != nil {
 		b.WriteString("Self-assessment on unseen games, all chunks (by position: see the page):\n\n| | AUROC | mean of tasks | accuracy | ECE |\n|---|---|---|---|---|\n")

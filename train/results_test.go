@@ -60,12 +60,13 @@ func target(t *testing.T, r *Results, what string) Target {
 func TestResultsFromParts(t *testing.T) {
 	dir := t.TempDir()
 	parts, assess := filepath.Join(dir, "parts"), filepath.Join(dir, "assess")
-	def := "msa/" + selfassess.Default().String() + "@12345678"
+	def := "msa/" + ActingSetting + "@12345678"
 	half := func(i, j int) bool { return (i+j)%2 == 0 }
 	madePart(t, parts, "muse-best", def, "best", 134, 2, func(i, j int) bool { return i%4 != 0 })
 	madePart(t, parts, "muse-random", "", "random", 134, 2, half)
 	madePart(t, parts, "muse-lowest", def, "lowest", 134, 2, func(i, j int) bool { return false })
 	madePart(t, parts, "react", "", "off", 40, 2, half)
+	madePart(t, parts, "muse-off", "", "off", 134, 2, half)
 	r, err := CompileResults(parts, assess)
 	if err != nil {
 		t.Fatal(err)
@@ -77,10 +78,10 @@ func TestResultsFromParts(t *testing.T) {
 			t.Errorf("row %+v", x)
 		}
 	}
-	if want := []string{"react", "muse-lowest", "muse-random", "muse-best"}; !slices.Equal(arms, want) {
+	if want := []string{"react", "muse-off", "muse-lowest", "muse-random", "muse-best"}; !slices.Equal(arms, want) {
 		t.Errorf("rows %q, want %q", arms, want)
 	}
-	best := r.Selection.Rows[3]
+	best := r.Selection.Rows[4]
 	// 100 of 134 games are won by each seed, in 20 commands, the others count 100.
 	if *best.Success != .7463 || *best.Steps != 40.2985 || !strings.Contains(best.Command, "--agent muse-best --model base --split unseen --seeds 2 --msa runs/default-base") {
 		t.Errorf("best: success %v, steps %v, command %s", *best.Success, *best.Steps, best.Command)
@@ -102,7 +103,7 @@ func TestResultsFromParts(t *testing.T) {
 	}
 	react := "base, react: 134 unseen games × 2 (so far 40 games × 2)"
 	if !slices.Contains(r.Selection.Missing, react) || slices.ContainsFunc(r.Selection.Missing, func(s string) bool {
-		return strings.HasPrefix(s, "base, muse-best by "+selfassess.Default().String()+":")
+		return strings.HasPrefix(s, "base, muse-best by "+ActingSetting+":")
 	}) {
 		t.Errorf("missing: %q", r.Selection.Missing)
 	}
@@ -129,7 +130,7 @@ func TestResultsFromParts(t *testing.T) {
 
 func TestABarThatIsNotReachedIsSaid(t *testing.T) {
 	dir := t.TempDir()
-	def := "msa/" + selfassess.Default().String() + "@12345678"
+	def := "msa/" + ActingSetting + "@12345678"
 	madePart(t, dir, "muse-best", def, "best", 134, 1, func(i, _ int) bool { return i%3 == 0 })
 	madePart(t, dir, "muse-random", "", "random", 134, 1, func(i, _ int) bool { return i%3 == 1 })
 	r, err := CompileResults(dir, "")
@@ -211,7 +212,7 @@ func TestCommittedResults(t *testing.T) {
 
 func TestFillReadme(t *testing.T) {
 	dir := t.TempDir()
-	def := "msa/" + selfassess.Default().String() + "@12345678"
+	def := "msa/" + ActingSetting + "@12345678"
 	madePart(t, dir, "muse-best", def, "best", 134, 2, func(i, j int) bool { return i%4 != 0 })
 	madePart(t, dir, "muse-random", "", "random", 134, 2, func(i, j int) bool { return i%2 == 0 })
 	r, err := CompileResults(dir, "")
@@ -229,7 +230,7 @@ func TestFillReadme(t *testing.T) {
 	}
 	got := read(t, page)
 	if strings.Contains(got, "old") || !strings.HasPrefix(got, "a\n<!--") || !strings.HasSuffix(got, "-->\nb\n") ||
-		strings.Count(got, "| **best** | 0.746") != 1 || !strings.Contains(got, "Best − random: +0.246") {
+		strings.Count(got, "| **best** | 0.5 | 0.746") != 1 || !strings.Contains(got, "Best − random: +0.246") {
 		t.Errorf("page:\n%s", got)
 	}
 	if err := os.WriteFile(page, []byte("no marks"), 0o644); err != nil {
