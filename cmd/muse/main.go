@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"runtime/pprof"
 	"syscall"
 )
@@ -28,6 +29,11 @@ const (
 )
 
 func main() {
+	// The live heap is a few megabytes: at Go's default the collector would run
+	// hundreds of times a second and take a part of every core.
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
 	if path := os.Getenv("MUSE_CPUPROFILE"); path != "" { // for developers
 		if f, err := os.Create(path); err == nil && pprof.StartCPUProfile(f) == nil {
 			defer f.Close()
