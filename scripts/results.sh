@@ -22,6 +22,8 @@ train() { # actor
   muse siblings --model "$1" --split seen --temperature 0.7 --hidden --episodes 4 --workers "$WORKERS" --out "$RUNS/siblings-$1"
   muse train selfassess --collect "$RUNS/collect-$1" --siblings "$RUNS/siblings-$1" --choose --out "$RUNS/default-$1"
   muse train selfassess --collect "$RUNS/collect-$1" --paper --out "$RUNS/paper-$1"
+  # Real chunks have no hidden states: they are judged, and adapted to, by this one.
+  muse train selfassess --collect "$RUNS/collect-$1" --siblings "$RUNS/siblings-$1" --input history+embedding --labels sibling --out "$RUNS/chunks-$1"
   mkdir -p docs/results/msa
   cp "$RUNS/default-$1/msa.safetensors" "docs/results/msa/default-$1.safetensors"
   cp "$RUNS/paper-$1/msa.safetensors" "docs/results/msa/paper-$1.safetensors"
@@ -48,11 +50,11 @@ play() { # actor temperature sample seeds
 # How good the self-assessments are on unseen tasks: before adaptation, after five
 # episodes of the task, and adapted to another task. Plain agents play.
 adapt() { # actor
-  muse adapt --agent reflexion --by plain --model "$1" --msa "$RUNS/default-$1" --collect "$RUNS/collect-$1" --split unseen \
+  muse adapt --agent reflexion --by plain --model "$1" --msa "$RUNS/paper-$1" --collect "$RUNS/collect-$1" --split unseen \
     --workers "$WORKERS" --out "$RUNS/adapt-$1"
   mkdir -p docs/results/assess
   local m
-  for m in default paper; do
+  for m in chunks paper; do
     muse assess --run "$RUNS/adapt-$1" --msa "$RUNS/$m-$1" --collect "$RUNS/collect-$1" --json > "docs/results/assess/$1-$m.json.tmp"
     mv "docs/results/assess/$1-$m.json.tmp" "docs/results/assess/$1-$m.json"
   done
