@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Everything behind docs/results, in pieces: each step continues where it ended, and
 # finished rows are kept in docs/results/parts, so the script can be stopped and
-# started again at will. About 5 hours on two cores in all.
+# started again at will. Some hours on two cores in all.
 #
-#   scripts/results.sh                 all steps
-#   scripts/results.sh base eval-base  some steps, in that order
+#   scripts/results.sh             all steps
+#   scripts/results.sh base play1  some steps, in that order
 #
 # MUSE is the program, RUNS the folder of its run folders.
 set -euo pipefail

@@ -67,7 +67,7 @@ func (r *Results) Short() string {
 	for _, actor := range []string{"base", "weak"} {
 		var lines []string
 		for _, x := range []struct{ label, arm, set string }{
-			{"ReAct", "react", ""}, {"lowest", "muse-lowest", def}, {"random", "muse-random", ""}, {"**best**", "muse-best", def},
+			{"ReAct", "react", ""}, {"off: one sample", "muse-off", ""}, {"lowest", "muse-lowest", def}, {"random", "muse-random", ""}, {"**best**", "muse-best", def},
 			{"lowest, the paper's own setting", "muse-lowest", paper}, {"best, the paper's own setting", "muse-best", paper},
 		} {
 			row := r.find(wanted{actor: actor, arm: x.arm, setting: x.set, adaptation: AdaptNone, trials: 1})
