@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/muse-agent/muse/internal/llm"
 	"github.com/muse-agent/muse/internal/rng"
 	"github.com/muse-agent/muse/selfassess"
 )
@@ -48,6 +49,9 @@ type AdaptArm struct {
 	// MSA is the trained model that adaptation starts from, for every task anew;
 	// nil for agents without one.
 	MSA *selfassess.Model
+	// Model reads the hidden states of the adaptation episodes again; needed where
+	// MSA has input "hidden".
+	Model llm.Model
 	// Reflect says that the agent has a memory for reflections.
 	Reflect bool
 }
@@ -87,7 +91,11 @@ func Adapt(ctx context.Context, r *Run, b *Bench, arms []AdaptArm, replay *selfa
 		}
 		m := a.MSA
 		if m != nil && c.Update {
-			if m, err = adaptTo(ctx, m, replay, g.ID(), ptrs(es), c.MSA); err != nil {
+			fresh := ptrs(es)
+			if err := readFor(ctx, m.Config().Input, a.Model, fresh, 1); err != nil {
+				return unitResult{}, err
+			}
+			if m, err = adaptTo(ctx, m, replay, g.ID(), fresh, c.MSA); err != nil {
 				return unitResult{}, err
 			}
 		}

@@ -51,17 +51,26 @@ type ChangeRow struct {
 	Diff   selfassess.Estimate `json:"diff"`
 }
 
+// OfArm returns the episodes of one arm, all of them for "".
+func OfArm(es []*Episode, arm string) []*Episode {
+	var out []*Episode
+	for _, e := range es {
+		if arm == "" || e.Arm == arm {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
 // AssessAdaptation measures m on the chunks of test episodes, as trained, adapted
 // to each task, and adapted to another one: a pure function of the run's episodes,
 // so that any M_sa can be judged on any run. Only episodes of arm are read ("" =
-// of all arms).
+// of all arms). For an M_sa with input "hidden" the episodes must have been read by
+// [ReadStates].
 func AssessAdaptation(ctx context.Context, es []*Episode, arm string, m *selfassess.Model, replay *selfassess.Replay, c selfassess.AdaptConfig) (*AssessReport, error) {
 	adapt, test := map[string][]*Episode{}, map[string][]*Episode{}
 	actor := ""
-	for _, e := range es {
-		if arm != "" && e.Arm != arm {
-			continue
-		}
+	for _, e := range OfArm(es, arm) {
 		switch e.Phase {
 		case "adapt":
 			adapt[e.Task] = append(adapt[e.Task], e)

@@ -3,6 +3,7 @@ package train
 import (
 	"fmt"
 
+	"github.com/muse-agent/muse/internal/llm"
 	"github.com/muse-agent/muse/selfassess"
 )
 
@@ -18,9 +19,18 @@ func Windows(es []*Episode) []selfassess.Example { return windows(es, 1) }
 func windows(es []*Episode, stride int) []selfassess.Example {
 	var out []selfassess.Example
 	for _, e := range es {
+		from := len(out)
 		out = append(out, selfassess.Episode{
 			Task: e.Task, Goal: e.Goal, Plan: e.Plan, Pairs: e.Pairs(), Success: e.Success, Limit: e.Agent.Config.Limit,
 		}.Examples(selfassess.ChunkSize, stride, false)...)
+		if e.states == nil {
+			continue
+		}
+		for i := range out[from:] {
+			in := &out[from+i].Input
+			start := len(in.History)
+			in.Hidden = llm.JoinStates(e.states[start : start+len(in.Pairs)])
+		}
 	}
 	return out
 }

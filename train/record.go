@@ -38,6 +38,9 @@ type Episode struct {
 	// Final marks the last episode of its unit of work: what follows the last
 	// final line of an interrupted file is played again.
 	Final bool `json:"final,omitempty"`
+
+	// states are the hidden states of the pairs, nil unless ReadStates was asked for them.
+	states []llm.States
 }
 
 // AgentInfo names everything that shaped the behaviour.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -64,6 +65,9 @@ self-assessment is before and after, and adapted to another game as control.`,
 			if err != nil {
 				return err
 			}
+			if err := a.readStates(c.Context(), msa.Config().Input, m, old, r.workers); err != nil {
+				return err
+			}
 			replay, err := selfassess.NewReplay(c.Context(), msa, train.Chunks(old))
 			if err != nil {
 				return err
@@ -88,7 +92,7 @@ self-assessment is before and after, and adapted to another game as control.`,
 					}
 					return f.player(agent, s, m, x, &g)
 				}
-				arm := train.AdaptArm{Name: n, Test: test, Reflect: n != "react" && n != "repeat", MSA: msa}
+				arm := train.AdaptArm{Name: n, Test: test, Reflect: n != "react" && n != "repeat", MSA: msa, Model: m}
 				if !s.NeedsAssessment() {
 					arm.MSA = nil
 				}
@@ -131,6 +135,9 @@ self-assessment is before and after, and adapted to another game as control.`,
 					arm = "muse-best"
 				}
 				if cfg.Tests > 0 {
+					if err := a.readStates(c.Context(), msa.Config().Input, m, train.OfArm(es, arm), r.workers); err != nil {
+						return err
+					}
 					if res.Assessment, err = train.AssessAdaptation(c.Context(), es, arm, msa, replay, cfg.MSA); err != nil {
 						return err
 					}
@@ -180,6 +187,7 @@ func assessCmd(a *app) *cobra.Command {
 		msa, arm string
 		collect  []string
 		runs     []string
+		f        agentFlags
 		cfg      = selfassess.DefaultAdapt()
 		asJSON   bool
 	)
@@ -202,11 +210,24 @@ adapt or eval, without playing: as trained, adapted to each game, and to another
 			if err != nil {
 				return err
 			}
-			replay, err := selfassess.NewReplay(c.Context(), m, train.Chunks(old))
+			es, err := train.ReadEpisodes(runs...)
 			if err != nil {
 				return err
 			}
-			es, err := train.ReadEpisodes(runs...)
+			es = train.OfArm(es, arm)
+			if m.Config().Input.Uses("hidden") {
+				lm, err := a.playerOf(c.Context(), &f, es)
+				if err != nil {
+					return err
+				}
+				defer lm.Close()
+				for _, x := range [][]*train.Episode{old, es} {
+					if err := a.readStates(c.Context(), m.Config().Input, lm, x, runtime.NumCPU()); err != nil {
+						return err
+					}
+				}
+			}
+			replay, err := selfassess.NewReplay(c.Context(), m, train.Chunks(old))
 			if err != nil {
 				return err
 			}
@@ -225,6 +246,7 @@ adapt or eval, without playing: as trained, adapted to each game, and to another
 	list(fs, &runs, "run", "run folders of adapt or eval")
 	fs.StringVar(&msa, "msa", "", "checkpoint or run folder of muse train selfassess")
 	fs.StringVar(&arm, "agent", "", "only episodes of this agent")
+	fs.StringVar(&f.model, "model", "", "the model that played, needed for input \"hidden\" (default: the one that the episodes name)")
 	list(fs, &collect, "collect", "run folders whose rows are replayed")
 	fs.Float64Var(&cfg.LR, "lr", cfg.LR, "learning rate of the update")
 	fs.IntVar(&cfg.Epochs, "epochs", cfg.Epochs, "epochs of the update")

@@ -22,6 +22,7 @@ func trainSelfAssessCmd(a *app) *cobra.Command {
 		collect, siblings []string
 		input, labels     string
 		paper, choose     bool
+		f                 agentFlags
 		cfg               = selfassess.Default()
 	)
 	c := &cobra.Command{
@@ -73,6 +74,20 @@ report.json in the run folder; all figures are of held-out tasks.`,
 			if err != nil {
 				return err
 			}
+			for _, s := range settings {
+				if !s.Input.Uses("hidden") {
+					continue
+				}
+				lm, err := a.playerOf(c.Context(), &f, es)
+				if err != nil {
+					return err
+				}
+				defer lm.Close()
+				if err := a.readStates(c.Context(), s.Input, lm, es, r.workers); err != nil {
+					return err
+				}
+				break
+			}
 			var emb selfassess.Embedder
 			if choose || cfg.Input.Uses("embedding") {
 				lazy := &lazyEmbedder{a: a}
@@ -121,6 +136,7 @@ report.json in the run folder; all figures are of held-out tasks.`,
 	fs.StringVar(&labels, "labels", string(cfg.Labels), "outcome (paper) or sibling")
 	fs.BoolVar(&paper, "paper", false, "the paper's row: input embedding, labels outcome")
 	fs.BoolVar(&choose, "choose", false, "train all settings and keep the one with the best sibling lift on held-out tasks")
+	fs.StringVar(&f.model, "model", "", "the model that played, needed for input \"hidden\" (default: the one that the episodes name)")
 	fs.IntVar(&cfg.Epochs, "epochs", cfg.Epochs, "epochs at most (early stopping on held-out tasks)")
 	fs.IntVar(&cfg.Folds, "folds", cfg.Folds, "folds by task for held-out figures and calibration")
 	fs.IntVar(&cfg.Hidden, "units", cfg.Hidden, "units of the hidden layer")

@@ -84,7 +84,7 @@ func (m *model) Open(ctx context.Context, prompt string) (llm.Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("embedded: tokens of the prompt: %w", err)
 	}
-	if err := s.prefill(ctx, append([]int32{m.tab.bos}, ids...)); err != nil {
+	if err := s.prefill(ctx, append([]int32{m.tab.bos}, ids...), nil); err != nil {
 		return nil, err
 	}
 	s.text = prompt

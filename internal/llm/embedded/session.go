@@ -46,6 +46,20 @@ func (s *session) Fork(context.Context) (llm.Session, error) {
 }
 
 func (s *session) Append(ctx context.Context, text string) (llm.Usage, error) {
+	return s.add(ctx, text, nil)
+}
+
+// AppendStates implements llm.StateReader.
+func (s *session) AppendStates(ctx context.Context, text string) (llm.States, llm.Usage, error) {
+	st := &reading{sum: make([]float64, s.m.spec.Dim), tab: s.m.tab}
+	u, err := s.add(ctx, text, st)
+	if err != nil {
+		return llm.States{}, u, err
+	}
+	return st.states(), u, nil
+}
+
+func (s *session) add(ctx context.Context, text string, st *reading) (llm.Usage, error) {
 	if s.kv == nil {
 		return llm.Usage{}, errClosed
 	}
@@ -56,15 +70,53 @@ func (s *session) Append(ctx context.Context, text string) (llm.Usage, error) {
 	if err != nil {
 		return llm.Usage{}, fmt.Errorf("embedded: tokens of %q: %w", text, err)
 	}
-	if err := s.prefill(ctx, ids); err != nil {
+	if err := s.prefill(ctx, ids, st); err != nil {
 		return llm.Usage{}, err
 	}
 	s.text += text
 	return llm.Usage{PromptTokens: len(ids)}, nil
 }
 
-// prefill feeds tokens in chunks. On an error the session is unchanged.
-func (s *session) prefill(ctx context.Context, ids []int32) error {
+// reading gathers hidden states of a text that is fed.
+type reading struct {
+	tab    *table
+	sum    []float64
+	n      int
+	inAct  bool // the line being read is an action
+	action []float32
+	last   []float32
+}
+
+// observe takes the states after ids, [len(ids), d].
+func (r *reading) observe(ids []int32, hidden []float32) {
+	d := len(r.sum)
+	for i, id := range ids {
+		h := hidden[i*d : (i+1)*d]
+		for j, x := range h {
+			r.sum[j] += float64(x)
+		}
+		r.n++
+		if c := r.tab.class[id]; c&newlines != 0 {
+			if r.inAct && r.action == nil {
+				r.action = slices.Clone(h)
+			}
+			r.inAct = c == act
+		}
+	}
+	r.last = slices.Clone(hidden[(len(ids)-1)*d : len(ids)*d])
+}
+
+func (r *reading) states() llm.States {
+	out := llm.States{Sum: make([]float32, len(r.sum)), Tokens: r.n, Action: r.action, Last: r.last}
+	for j, x := range r.sum {
+		out.Sum[j] = float32(x)
+	}
+	return out
+}
+
+// prefill feeds tokens in chunks. On an error the session is unchanged. st is nil
+// where nobody asks for hidden states.
+func (s *session) prefill(ctx context.Context, ids []int32, st *reading) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -97,6 +149,9 @@ func (s *session) prefill(ctx context.Context, ids []int32) error {
 		}
 		if err := b.run(s.m.net, kv, kv.len); err != nil {
 			return undo(err)
+		}
+		if st != nil {
+			st.observe(part, b.hidden)
 		}
 		kv.put(s.m.spec, b.fresh, len(part), n)
 		tail = [2]int64{b.ids[len(part)], b.ids[len(part)+1]}

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/muse-agent/muse/internal/llm"
+	"github.com/muse-agent/muse/selfassess"
+	"github.com/muse-agent/muse/train"
+)
+
+// playerOf opens the model that played the episodes: the one named by --model, else
+// the one that the records name.
+func (a *app) playerOf(ctx context.Context, f *agentFlags, es []*train.Episode) (llm.Model, error) {
+	g := *f
+	if g.model == "" {
+		if len(es) == 0 {
+			return nil, usagef("no episodes, so nobody to read them: --model names the model that played")
+		}
+		g.model = es[0].Agent.Model.Name
+	}
+	m, err := g.openModel(ctx, a)
+	if err != nil {
+		return nil, fmt.Errorf("the model that played the episodes: %w", err)
+	}
+	return m, nil
+}
+
+// readStates reads the hidden states of real episodes where the input needs them.
+func (a *app) readStates(ctx context.Context, in selfassess.InputKind, m llm.Model, es []*train.Episode, workers int) error {
+	if !in.Uses("hidden") {
+		return nil
+	}
+	w, tty := a.progressWriter()
+	p := train.NewProgress(w, tty, "reading episodes", 0, len(es))
+	defer p.Close()
+	return train.ReadStates(ctx, m, es, workers, p)
+}
