@@ -49,6 +49,11 @@ func New(cfg Config, m llm.Model, assessor selfassess.Assessor, s selfregulate.S
 		return nil, fmt.Errorf("reflexion: context_pairs is %d, but %s was trained with %d real pairs before a future; set context_pairs to that",
 			cfg.ContextPairs, assessor.Name(), t.Config().Text.Context)
 	}
+	if t, ok := assessor.(interface{ CheckActor(selfassess.Actor) error }); ok && s.NeedsAssessment() {
+		if err := t.CheckActor(selfassess.Actor{Name: m.Info().Name, Hash: m.Info().Hash}); err != nil {
+			return nil, fmt.Errorf("reflexion: %w", err)
+		}
+	}
 	a := &agent{cfg: cfg, model: m, assessor: assessor, selector: s, tmpl: TemplateFor(m.Info())}
 	for _, o := range opts {
 		o(a)

@@ -546,3 +546,31 @@ func TestNewRefuses(t *testing.T) {
 		}
 	}
 }
+
+// What reads hidden states acts for the model whose states it learnt from only.
+func TestAssessorOfAnotherActor(t *testing.T) {
+	m := places("bed 1")
+	tied := tiedTo{&mugs{}, m.Info().Hash}
+	if _, err := reflexion.New(config(t, "muse"), m, tied, selfregulate.Best); err != nil {
+		t.Errorf("its own actor: %v", err)
+	}
+	tied.hash = "another"
+	if _, err := reflexion.New(config(t, "muse"), m, tied, selfregulate.Best); !errors.Is(err, selfassess.ErrActor) {
+		t.Errorf("another actor: %v", err)
+	}
+	if _, err := reflexion.New(config(t, "muse"), m, tied, selfregulate.Off); err != nil {
+		t.Errorf("nobody asks it: %v", err)
+	}
+}
+
+type tiedTo struct {
+	*mugs
+	hash string
+}
+
+func (t tiedTo) CheckActor(a selfassess.Actor) error {
+	if a.Hash != t.hash {
+		return selfassess.ErrActor
+	}
+	return nil
+}

@@ -117,7 +117,7 @@ func AdaptWith(ctx context.Context, m *Model, replay *Replay, fresh []Example, c
 	if _, err := fit(ctx, head, x, rows, nil, plan); err != nil {
 		return nil, err
 	}
-	return newModel(m.cfg, m.lay, head, m.cal, m.emb, m.embID), nil
+	return newModel(m.cfg, m.lay, head, m.cal, m.emb, m.embID).Tie(m.actor), nil
 }
 
 // draw picks k of n rows without replacement, in increasing order.

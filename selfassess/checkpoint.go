@@ -18,7 +18,8 @@ var ErrCheckpoint = errors.New("selfassess: not a usable checkpoint")
 
 // Save writes the model to path as safetensors, atomically: tensors mean, scale
 // (in), w1 (in, hidden), b1, w2 (hidden), b2 (1); config, calibration, feature
-// version and embedder hash as metadata. Equal models give equal bytes.
+// version and embedder hash as metadata, and the actor of a model that is tied to one.
+// Equal models give equal bytes.
 func (m *Model) Save(path string) error {
 	cfg, err := json.Marshal(m.cfg)
 	if err != nil {
@@ -43,6 +44,9 @@ func (m *Model) Save(path string) error {
 			"embedder": m.embID, "embedding": strconv.Itoa(m.lay.embed), "hidden_states": strconv.Itoa(m.lay.hidden),
 			"hash": m.digest,
 		},
+	}
+	if m.actor != (Actor{}) { // not part of the hash: the weights are the same without it
+		f.Metadata["actor"], f.Metadata["actor_hash"] = m.actor.Name, m.actor.Hash
 	}
 	if err := safetensors.Save(path, f); err != nil {
 		return fmt.Errorf("selfassess: saving the model: %w", err)
@@ -126,7 +130,7 @@ func Load(path string, emb Embedder) (*Model, error) {
 	if m.digest != md["hash"] {
 		return nil, bad("the content does not match its hash (%s, stored %s)", short(m.digest), short(md["hash"]))
 	}
-	return m, nil
+	return m.Tie(Actor{md["actor"], md["actor_hash"]}), nil
 }
 
 // validate checks a calibration that came from a file.

@@ -20,6 +20,7 @@ type Model struct {
 	emb    Embedder
 	embID  string // hash of the embedder it was trained with
 	digest string
+	actor  Actor // whose hidden states it reads; zero where it reads none, or an old file doesn't say
 }
 
 // newModel wires the parts and computes the hash that names the model.
