@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/muse-agent/muse/internal/runindex"
 )
 
 // eachFormatted calls fn for every record of a file, or of the file called name in
@@ -84,24 +86,13 @@ func ReadEpisodes(paths ...string) ([]*Episode, error) {
 }
 
 // IndexFormat is the format tag of the index file.
-const IndexFormat = "muse/index@1"
+const IndexFormat = runindex.Format
 
 // Index lets a viewer open a large episodes.jsonl at any episode.
-type Index struct {
-	Format  string       `json:"format"`
-	File    string       `json:"file"`
-	Size    int64        `json:"size"` // bytes of the file that the entries cover
-	Entries []IndexEntry `json:"entries"`
-}
+type Index = runindex.Index
 
 // IndexEntry is one episode.
-type IndexEntry struct {
-	ID      string `json:"id"`
-	Offset  int64  `json:"offset"`
-	Length  int    `json:"length"` // without the newline
-	Steps   int    `json:"steps"`
-	Success bool   `json:"success"`
-}
+type IndexEntry = runindex.Entry
 
 // metricsLine is one line of metrics.jsonl: running figures after each episode.
 type metricsLine struct {
@@ -121,7 +112,7 @@ func writeDerived(r *Run) error {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	ix := Index{Format: IndexFormat, File: FileEpisodes, Entries: []IndexEntry{}}
+	ix := runindex.NewBuilder(FileEpisodes, nil)
 	var metrics bytes.Buffer
 	enc := json.NewEncoder(&metrics)
 	type sums struct{ n, won, steps int }
@@ -131,8 +122,9 @@ func writeDerived(r *Run) error {
 		if err := json.Unmarshal(line, &e); err != nil {
 			return fmt.Errorf("train: %s:%d: %w", path, n, err)
 		}
-		ix.Entries = append(ix.Entries, IndexEntry{e.ID, offset, len(line), len(e.Steps), e.Success})
-		ix.Size = offset + int64(len(line)) + 1
+		if err := ix.Add(offset, offset+int64(len(line))+1, line); err != nil {
+			return fmt.Errorf("train: %s:%d: %w", path, n, err)
+		}
 		s := acc[e.Arm+"/"+e.Phase]
 		if s == nil {
 			s = &sums{}
@@ -149,7 +141,7 @@ func writeDerived(r *Run) error {
 	if err != nil {
 		return err
 	}
-	if err := r.WriteJSON(FileIndex, ix); err != nil {
+	if err := r.WriteJSON(FileIndex, ix.Index()); err != nil {
 		return err
 	}
 	return writeFile(r.Path(FileMetrics), metrics.Bytes())

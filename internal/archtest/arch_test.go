@@ -29,7 +29,7 @@ var rooms = map[string][]string{
 	"train":             {"envs", "worldmodel", "selfassess", "selfregulate", "reflexion", "internal"},
 	"train/corpus":      {"envs", "internal"},
 	"train/data":        {},
-	"viewer":            {"envs"},
+	"viewer":            {"envs", "internal/runindex", "internal/jsonl", "internal/atomicfile"},
 	"viewer/window":     {"viewer", "envs"},
 	"cmd":               {""},
 	"scripts":           {""},
