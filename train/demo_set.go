@@ -187,6 +187,10 @@ func PackSet(collect, siblings, dir string) (*SetInfo, error) {
 	info.Games = len(games)
 	hidden := selfassess.Default().Input.Uses("hidden")
 	for _, g := range gs {
+		if by := g.player(); by != nil && by.Hash != info.Hash {
+			return nil, fmt.Errorf("train: %s: %s was played by %s, the episodes of %s by %s; a set has one player", siblings, g.Unit, by.Name, collect, info.Model)
+		}
+		g.Model = nil // set.json names it
 		info.States += len(g.States)
 		for i := range g.States {
 			for j := range g.States[i].Candidates {

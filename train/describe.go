@@ -123,9 +123,18 @@ func DescribeSiblings(gs []*SiblingGame) SiblingSummary {
 }
 
 // PackSiblings writes sibling states as one gzip-compressed file, without clock or
-// name in its header: equal content gives equal bytes.
+// name in its header: equal content gives equal bytes. Visits with hidden states name
+// the model that these are of, as the file is used without its run folder.
 func PackSiblings(path string, gs []*SiblingGame) error {
-	b, err := packLines(gs)
+	out := make([]*SiblingGame, len(gs))
+	for i, g := range gs {
+		c := *g
+		if c.Model = nil; c.hidden() {
+			c.Model = g.player()
+		}
+		out[i] = &c
+	}
+	b, err := packLines(out)
 	if err != nil {
 		return err
 	}

@@ -69,5 +69,20 @@ func SiblingExamples(gs []*SiblingGame) ([]selfassess.Example, error) {
 // ReadSiblings reads run folders of `muse siblings` or siblings files; a file without
 // visits, or that is cut off, is an error.
 func ReadSiblings(paths ...string) ([]*SiblingGame, error) {
-	return readWhole(paths, FileSiblings, SiblingFormat, func(*SiblingGame) bool { return false })
+	var all []*SiblingGame
+	for _, p := range paths {
+		by, err := siblingPlayer(p)
+		if err != nil {
+			return nil, err
+		}
+		gs, err := readWhole([]string{p}, FileSiblings, SiblingFormat, func(*SiblingGame) bool { return false })
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range gs {
+			g.by = by
+		}
+		all = append(all, gs...)
+	}
+	return all, nil
 }

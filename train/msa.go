@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/muse-agent/muse/selfassess"
 )
@@ -62,6 +63,12 @@ func trainMSA(ctx context.Context, r *Run, es []*Episode, gs []*SiblingGame, d s
 	if len(es) > 0 {
 		rep.Success = round3(rep.Success / float64(len(es)))
 	}
+	var actor selfassess.Actor
+	if slices.ContainsFunc(settings, func(c selfassess.Config) bool { return c.Input.Uses("hidden") }) {
+		if actor, err = actorOf(es, gs); err != nil {
+			return nil, nil, err
+		}
+	}
 	boot := selfassess.Bootstrap{Seed: settings[0].Seed}
 	if len(settings) > 1 {
 		all, best, err := selfassess.SelectDefault(ctx, d, emb, settings, boot, told)
@@ -72,6 +79,7 @@ func trainMSA(ctx context.Context, r *Run, es []*Episode, gs []*SiblingGame, d s
 	} else if m, rep.Training, err = selfassess.TrainData(ctx, d, emb, settings[0]); err != nil {
 		return nil, nil, fmt.Errorf("train: %w", err)
 	}
+	m = m.Tie(actor)
 	rep.Model, rep.Hash = m.Name(), m.Hash()
 	rep.Held = selfassess.Evaluate(rep.Training.OutOfFold, boot)
 	if len(gs) > 0 {

@@ -32,6 +32,11 @@ type SiblingGame struct {
 	Success  bool           `json:"success"` // of the episode that visited the states
 	Pairs    []llm.Pair     `json:"pairs"`   // of that episode; a state's history is Pairs[:Step]
 	States   []SiblingState `json:"states"`
+	// Model is whose hidden states the futures carry, in packed files; in a run folder
+	// run.json says it.
+	Model *llm.Info `json:"model,omitempty"`
+
+	by *llm.Info // of run.json
 }
 
 // SiblingState is one decision.
