@@ -3,7 +3,9 @@ package train
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sort"
+	"strings"
 
 	"github.com/muse-agent/muse/selfassess"
 )
@@ -62,11 +64,53 @@ func OfArm(es []*Episode, arm string) []*Episode {
 	return out
 }
 
+// ErrIncomplete: some tasks were tested but not adapted to.
+var ErrIncomplete = errors.New("train: test episodes without adaptation episodes")
+
+// CompleteTasks returns the episodes of tasks that have both adaptation and test
+// episodes, and the sorted names of the tested tasks that were not adapted to.
+func CompleteTasks(es []*Episode) (kept []*Episode, lack []string) {
+	adapt, test := map[string]bool{}, map[string]bool{}
+	for _, e := range es {
+		switch e.Phase {
+		case "adapt":
+			adapt[e.Task] = true
+		case "test", "eval":
+			test[e.Task] = true
+		}
+	}
+	for t := range test {
+		if !adapt[t] {
+			lack = append(lack, t)
+		}
+	}
+	sort.Strings(lack)
+	for _, e := range es {
+		if adapt[e.Task] && test[e.Task] {
+			kept = append(kept, e)
+		}
+	}
+	return kept, lack
+}
+
+// someOf names the first tasks of a list and counts the rest.
+func someOf(tasks []string) string {
+	const most = 3
+	if len(tasks) <= most {
+		return strings.Join(tasks, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(tasks[:most], ", "), len(tasks)-most)
+}
+
 // AssessAdaptation measures m on the chunks of test episodes, as trained, adapted
 // to each task, and adapted to another one: a pure function of the run's episodes,
 // so that any M_sa can be judged on any run. Only episodes of arm are read ("" =
 // of all arms). For an M_sa with input "hidden" the episodes must have been read by
 // [ReadStates].
+//
+// Without any adaptation episodes it measures m as trained only. Where some tasks have
+// them and others don't, it is an error that matches [ErrIncomplete]: rows over other
+// tasks than those before adaptation would be no comparison; see [CompleteTasks].
 func AssessAdaptation(ctx context.Context, es []*Episode, arm string, m *selfassess.Model, replay *selfassess.Replay, c selfassess.AdaptConfig) (*AssessReport, error) {
 	adapt, test := map[string][]*Episode{}, map[string][]*Episode{}
 	actor := ""
@@ -77,6 +121,9 @@ func AssessAdaptation(ctx context.Context, es []*Episode, arm string, m *selfass
 		case "test", "eval":
 			test[e.Task] = append(test[e.Task], e)
 			actor = e.Agent.Model.Name
+			if err := m.CheckActor(selfassess.Actor{Name: actor, Hash: e.Agent.Model.Hash}); err != nil {
+				return nil, fmt.Errorf("train: assessing episode %s: %w", e.ID, err)
+			}
 		}
 	}
 	var tasks []string
@@ -87,12 +134,14 @@ func AssessAdaptation(ctx context.Context, es []*Episode, arm string, m *selfass
 	if len(tasks) == 0 {
 		return nil, errors.New("train: no test episodes to assess; run `muse adapt` or `muse eval` first")
 	}
-	adapted := make([]*selfassess.Model, len(tasks))
 	complete := len(adapt) > 0
+	if _, lack := CompleteTasks(OfArm(es, arm)); complete && len(lack) > 0 {
+		return nil, fmt.Errorf("%w: %s; finish the run that adapts (the same command continues it), or leave these tasks out (--skip-incomplete)", ErrIncomplete, someOf(lack))
+	}
+	adapted := make([]*selfassess.Model, len(tasks))
 	for i, t := range tasks {
-		if len(adapt[t]) == 0 {
-			complete = false
-			continue
+		if !complete { // as trained only
+			break
 		}
 		var err error
 		if adapted[i], err = adaptTo(ctx, m, replay, t, adapt[t], c); err != nil {

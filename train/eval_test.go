@@ -242,6 +242,24 @@ func TestAdaptChangesTheModelAndResumes(t *testing.T) {
 	if len(a.Rows) != 12 { // four adaptations × three positions
 		t.Errorf("%d rows, want 12", len(a.Rows))
 	}
+	// A task that was not adapted to is named, and left out only when asked.
+	gone := got[0].Task
+	var part []*Episode
+	for _, e := range got {
+		if e.Task != gone || e.Phase == "test" {
+			part = append(part, e)
+		}
+	}
+	if _, err := AssessAdaptation(ctx, part, "", m, replay, ac.MSA); !errors.Is(err, ErrIncomplete) || !strings.Contains(err.Error(), gone) {
+		t.Errorf("a task without adaptation episodes: %v", err)
+	}
+	kept, lack := CompleteTasks(part)
+	if len(lack) != 1 || lack[0] != gone {
+		t.Errorf("left out: %v, want %s", lack, gone)
+	}
+	if a, err := AssessAdaptation(ctx, kept, "", m, replay, ac.MSA); err != nil || len(a.Rows) != 12 || a.Rows[0].Tasks != 2 {
+		t.Errorf("two tasks of three: %+v, %v", a, err)
+	}
 	ps := TestParts(testBench(t, 1, 3), got)
 	if len(ps) != 1 || len(ps[0].Rows) != 6 || ps[0].Spec.Adaptation != AdaptTask {
 		t.Errorf("parts %+v", ps)

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/muse-agent/muse/selfassess"
 	"github.com/muse-agent/muse/selfregulate"
@@ -170,9 +173,7 @@ self-assessment is before and after, and adapted to another game as control.`,
 	fs.BoolVar(&cfg.UntilSolved, "until-solved", cfg.UntilSolved, "end the adaptation of a game at its first success")
 	fs.BoolVar(&cfg.Reflect, "reflect", cfg.Reflect, "hand reflections on")
 	fs.BoolVar(&cfg.Update, "update", cfg.Update, "update the self-assessment; false is the control")
-	fs.Float64Var(&cfg.MSA.LR, "lr", cfg.MSA.LR, "learning rate of the update")
-	fs.IntVar(&cfg.MSA.Epochs, "epochs", cfg.MSA.Epochs, "epochs of the update")
-	fs.IntVar(&cfg.MSA.Replay, "replay", cfg.MSA.Replay, "training rows replayed in an update")
+	addUpdate(fs, &cfg.MSA)
 	return c
 }
 
@@ -189,6 +190,7 @@ func assessCmd(a *app) *cobra.Command {
 		runs     []string
 		f        agentFlags
 		cfg      = selfassess.DefaultAdapt()
+		skip     bool
 		asJSON   bool
 	)
 	c := &cobra.Command{
@@ -199,6 +201,9 @@ adapt or eval, without playing: as trained, adapted to each game, and to another
 		RunE: func(c *cobra.Command, _ []string) error {
 			if msa == "" || len(runs) == 0 || len(collect) == 0 {
 				return usagef("--run, --msa and --collect are needed")
+			}
+			if err := cfg.Validate(); err != nil {
+				return usageError{err}
 			}
 			emb := &lazyEmbedder{a: a}
 			defer emb.Close()
@@ -214,7 +219,19 @@ adapt or eval, without playing: as trained, adapted to each game, and to another
 			if err != nil {
 				return err
 			}
-			es = train.OfArm(es, arm)
+			if es, err = assessed(es, arm); err != nil {
+				return err
+			}
+			if skip {
+				kept, lack := train.CompleteTasks(es)
+				if len(kept) == 0 {
+					return errors.New("assess: no task has both adaptation and test episodes; leave --skip-incomplete away to judge the self-assessment as trained")
+				}
+				for _, t := range lack {
+					a.say("left out, no adaptation episodes: %s", t)
+				}
+				es = kept
+			}
 			if m.Config().Input.Uses("hidden") {
 				lm, err := a.playerOf(c.Context(), &f, es)
 				if err != nil {
@@ -248,9 +265,29 @@ adapt or eval, without playing: as trained, adapted to each game, and to another
 	fs.StringVar(&arm, "agent", "", "only episodes of this agent")
 	fs.StringVar(&f.model, "model", "", "the model that played, needed for input \"hidden\" (default: the one that the episodes name)")
 	list(fs, &collect, "collect", "run folders whose rows are replayed")
-	fs.Float64Var(&cfg.LR, "lr", cfg.LR, "learning rate of the update")
-	fs.IntVar(&cfg.Epochs, "epochs", cfg.Epochs, "epochs of the update")
-	fs.IntVar(&cfg.Replay, "replay", cfg.Replay, "training rows replayed in an update")
+	addUpdate(fs, &cfg)
+	fs.BoolVar(&skip, "skip-incomplete", false, "leave out tested tasks without adaptation episodes (otherwise they are an error)")
 	fs.BoolVar(&asJSON, "json", false, "print JSON")
 	return c
+}
+
+// addUpdate adds the settings of an update of the self-assessment.
+func addUpdate(fs *pflag.FlagSet, c *selfassess.AdaptConfig) {
+	fs.Float64Var(&c.LR, "lr", c.LR, "learning rate of the update")
+	fs.IntVar(&c.Epochs, "epochs", c.Epochs, "epochs of the update")
+	fs.IntVar(&c.Replay, "replay", c.Replay, "training rows replayed in an update")
+}
+
+// assessed are the episodes of an agent; one that never played is an error.
+func assessed(es []*train.Episode, arm string) ([]*train.Episode, error) {
+	if out := train.OfArm(es, arm); len(out) > 0 {
+		return out, nil
+	}
+	var names []string
+	for _, e := range es {
+		if e.Arm != "" && !slices.Contains(names, e.Arm) {
+			names = append(names, e.Arm)
+		}
+	}
+	return nil, usagef("no episode of agent %q in these runs%s; they have %s", arm, didYouMean(arm, names), strings.Join(names, ", "))
 }
