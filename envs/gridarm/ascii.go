@@ -1,0 +1,4 @@
+package gridarm
+
+// Render implements envs.Renderer.
+func (e *Env) Render() string { return "" }
