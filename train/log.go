@@ -2,13 +2,14 @@ package train
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+
+	"github.com/muse-agent/muse/internal/jsonl"
 )
 
 // Log is an append-only JSONL file of units of work. A unit is one or more lines
@@ -17,7 +18,7 @@ import (
 // always a prefix of whole units; [Log.Expect] says which unit is the next to do.
 type Log struct {
 	path  string
-	f     *os.File
+	w     *jsonl.Writer
 	units []string
 }
 
@@ -31,23 +32,32 @@ type lineHead struct {
 // OpenLog opens or creates name in the run folder. Lines must have the format tag.
 func (r *Run) OpenLog(name, format string) (*Log, error) {
 	path := r.Path(name)
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	units, keep, err := unitsOf(path, format)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Truncate(path, keep); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("train: cutting the unfinished tail of %s: %w", path, err)
+	}
+	w, _, err := jsonl.Append(path)
 	if err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}
-	units, keep, err := scanUnits(f, path, format)
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	if err := f.Truncate(keep); err != nil {
-		return nil, errors.Join(fmt.Errorf("train: cutting the unfinished tail of %s: %w", path, err), f.Close())
-	}
-	if _, err := f.Seek(keep, io.SeekStart); err != nil {
-		return nil, errors.Join(fmt.Errorf("train: %s: %w", path, err), f.Close())
-	}
-	l := &Log{path: path, f: f, units: units}
-	r.logs = append(r.logs, l)
+	l := &Log{path: path, w: w, units: units}
+	r.closers = append(r.closers, w)
 	return l, nil
+}
+
+// unitsOf scans the file at path; one that isn't there has no units.
+func unitsOf(path, format string) (units []string, keep int64, err error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, nil
+	} else if err != nil {
+		return nil, 0, fmt.Errorf("train: %w", err)
+	}
+	defer f.Close() // only read: a failed reading is told by scanUnits
+	return scanUnits(f, path, format)
 }
 
 // scanUnits returns the finished units and the length of the part that holds them.
@@ -92,68 +102,35 @@ func (l *Log) Expect(plan []string) (int, error) {
 
 // Append writes the lines of one finished unit with a single write.
 func (l *Log) Append(unit string, lines ...any) error {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	for _, v := range lines {
-		if err := enc.Encode(v); err != nil {
-			return fmt.Errorf("train: %s: %w", l.path, err)
-		}
-	}
-	if _, err := l.f.Write(buf.Bytes()); err != nil {
-		return fmt.Errorf("train: %s: %w", l.path, err)
+	if err := l.w.Write(lines...); err != nil {
+		return fmt.Errorf("train: %w", err)
 	}
 	l.units = append(l.units, unit)
 	return nil
 }
 
-// Close flushes the file to disk. It is idempotent.
-func (l *Log) Close() error {
-	if l.f == nil {
-		return nil
-	}
-	err := errors.Join(l.f.Sync(), l.f.Close())
-	l.f = nil
-	if err != nil {
-		return fmt.Errorf("train: %s: %w", l.path, err)
-	}
-	return nil
-}
-
 // TimingLog appends to timing.jsonl. It has no place in reproducibility: an
 // interrupt may leave episodes twice in it, the last line of an id counts.
-type TimingLog struct{ f *os.File }
+type TimingLog struct{ w *jsonl.Writer }
 
-// OpenTiming opens timing.jsonl of the folder for appending.
+// OpenTiming opens timing.jsonl of the folder for appending; half a line that a killed
+// process left is cut off.
 func (r *Run) OpenTiming() (*TimingLog, error) {
-	f, err := os.OpenFile(r.Path(FileTiming), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+	w, _, err := jsonl.Append(r.Path(FileTiming))
 	if err != nil {
-		return nil, fmt.Errorf("train: %w", err)
+		return nil, fmt.Errorf("train: timing: %w", err)
 	}
-	// A write that was cut off must not swallow the next line.
-	if st, err := f.Stat(); err == nil && st.Size() > 0 {
-		last := make([]byte, 1)
-		if _, err := f.ReadAt(last, st.Size()-1); err == nil && last[0] != '\n' {
-			if _, err := f.WriteString("\n"); err != nil {
-				return nil, errors.Join(fmt.Errorf("train: %s: %w", r.Path(FileTiming), err), f.Close())
-			}
-		}
-	}
-	t := &TimingLog{f}
-	r.closers = append(r.closers, f)
-	return t, nil
+	r.closers = append(r.closers, w)
+	return &TimingLog{w}, nil
 }
 
 // Append writes one line each.
 func (t *TimingLog) Append(ts ...Timing) error {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	for _, v := range ts {
-		if err := enc.Encode(v); err != nil {
-			return fmt.Errorf("train: timing: %w", err)
-		}
+	lines := make([]any, len(ts))
+	for i := range ts {
+		lines[i] = ts[i]
 	}
-	if _, err := t.f.Write(buf.Bytes()); err != nil {
+	if err := t.w.Write(lines...); err != nil {
 		return fmt.Errorf("train: timing: %w", err)
 	}
 	return nil
@@ -161,15 +138,7 @@ func (t *TimingLog) Append(ts ...Timing) error {
 
 // finishedUnits names the finished units of the folder's episodes.jsonl.
 func (r *Run) finishedUnits() (map[string]bool, error) {
-	path := r.Path(FileEpisodes)
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return map[string]bool{}, nil
-	} else if err != nil {
-		return nil, fmt.Errorf("train: %w", err)
-	}
-	defer f.Close()
-	units, _, err := scanUnits(f, path, EpisodeFormat)
+	units, _, err := unitsOf(r.Path(FileEpisodes), EpisodeFormat)
 	m := make(map[string]bool, len(units))
 	for _, u := range units {
 		m[u] = true

@@ -53,7 +53,6 @@ type Run struct {
 	Manifest Manifest
 	Resumed  bool // the folder held a run.json already
 	unlock   func() error
-	logs     []*Log
 	closers  []io.Closer
 }
 
@@ -214,9 +213,6 @@ func (r *Run) Close() error {
 		return nil
 	}
 	var err error
-	for _, l := range r.logs {
-		err = errors.Join(err, l.Close())
-	}
 	for _, c := range r.closers {
 		err = errors.Join(err, c.Close())
 	}

@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -189,7 +190,6 @@ func TestRunFolderErrors(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, FileRun), []byte(`{"format":"muse/run@9"}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	r.logs = nil
 	_ = r.Close()
 	if _, err := openTest(t, dir, nil); !errors.Is(err, ErrVersion) {
 		t.Errorf("run.json of another version: %v, want ErrVersion", err)
@@ -215,5 +215,33 @@ func TestManifestHashIgnoresCommandLine(t *testing.T) {
 	b.Seed = 4
 	if a.Hash() == b.Hash() {
 		t.Error("the seed doesn't change the default folder")
+	}
+}
+
+// Half a line that a killed process left must not swallow the next one.
+func TestTimingAfterAKill(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, FileTiming), []byte(`{"id":"a"}`+"\n"+`{"id":"b","ms":1`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r, err := openTest(t, dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := r.OpenTiming()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(l.Append(Timing{ID: "c"}, Timing{ID: "d"}), r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	if err := eachLine(filepath.Join(dir, FileTiming), func(_ int, _ int64, b []byte) error {
+		var tm Timing
+		err := json.Unmarshal(b, &tm)
+		ids = append(ids, tm.ID)
+		return err
+	}); err != nil || strings.Join(ids, "") != "acd" {
+		t.Errorf("lines of %v, %v; want a, c, d", ids, err)
 	}
 }

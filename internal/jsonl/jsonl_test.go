@@ -144,16 +144,16 @@ func TestWriterConcurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Write(func() {}); err == nil {
-		t.Error("a func was written")
+	if err := w.Write(rec{}, func() {}); err == nil || w.Offset() != 0 {
+		t.Errorf("a func was written, or the record before it: %v, %d bytes", err, w.Offset())
 	}
 	var wg sync.WaitGroup
 	for g := range 4 {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			for i := range 50 {
-				if err := w.Write(rec{A: g*50 + i, S: strings.Repeat("y", i)}); err != nil {
+			for i := 0; i < 50; i += 2 {
+				if err := w.Write(rec{A: g*50 + i, S: strings.Repeat("y", i)}, rec{A: g*50 + i + 1, S: "next"}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -161,11 +161,15 @@ func TestWriterConcurrent(t *testing.T) {
 	}
 	wg.Wait()
 	w.Close()
-	sum, n := 0, 0
+	sum, n, before := 0, 0, 0
 	for v, err := range All[rec](p) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if n%2 == 1 && (v.S != "next" || v.A != before+1) {
+			t.Errorf("record %d is %+v: the two of one Write were torn apart", n, v)
+		}
+		before = v.A
 		sum += v.A
 		n++
 	}

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Writer appends records to a file, each with one write call: a record is in
+// Writer appends records to a file, those of a Write with one write call: they are in
 // the file as soon as Write returns, and a killed process leaves at most one
 // cut-off line at the end, which [Append] removes. Safe for concurrent use.
 type Writer struct {
@@ -77,10 +77,11 @@ func repairTail(f *os.File) (size, cut int64, err error) {
 	return size, cut, err
 }
 
-// Write appends v as one line of JSON. "<", ">" and "&" are left as they are.
+// Write appends each value as a line of JSON, all of them with one write call; what
+// can't be encoded writes nothing. "<", ">" and "&" are left as they are.
 // After a failed write the writer is broken: every later call returns the same
 // error, as the file may end in half a line.
-func (w *Writer) Write(v any) error {
+func (w *Writer) Write(vs ...any) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err != nil {
@@ -89,8 +90,10 @@ func (w *Writer) Write(v any) error {
 	w.buf.Reset()
 	enc := json.NewEncoder(&w.buf)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return fmt.Errorf("jsonl: %s: %w", w.path, err)
+	for _, v := range vs {
+		if err := enc.Encode(v); err != nil {
+			return fmt.Errorf("jsonl: %s: %w", w.path, err)
+		}
 	}
 	n, err := w.f.Write(w.buf.Bytes())
 	w.off += int64(n)
