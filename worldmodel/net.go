@@ -15,6 +15,7 @@ type float interface{ float32 | float64 }
 // layer are the weights of one affine map, block by block: w is (g, in/g, out/g)
 // row-major, plain (in, out) for g = 1. With s it is followed by RMSNorm and SiLU.
 type layer[T float] struct {
+	name            string
 	in, out, blocks int // in and out of one block
 	w, b, s         []T // b and s over all blocks; s nil = affine only
 }
@@ -93,7 +94,7 @@ func (n *net[T]) walk() {
 		return n.flat[at-size : at : at]
 	}
 	affine := func(name string, in, out, blocks int, gain float64) layer[T] {
-		l := layer[T]{in: in, out: out, blocks: blocks}
+		l := layer[T]{name: name, in: in, out: out, blocks: blocks}
 		if blocks == 1 {
 			l.w = cut(name+".w", in, gain, false, in, out)
 		} else {
