@@ -94,6 +94,14 @@ func (s *State) reach(d vec) vec {
 	return p
 }
 
+// nudge moves the hand back in the plane of the table, not into solids.
+func (s *State) nudge(x, y float64) {
+	for k, d := range [2]float64{x, y} {
+		d = clip(s.Hand[k]+d, handLow[k], handHigh[k]) - s.Hand[k]
+		s.Hand[k] += s.slide(s.Hand, handLo, handHi, k, d)
+	}
+}
+
 // shift moves the free body in the plane of the table by d, within its edge and the
 // solids.
 func (s *State) shift(b *body, d vec) {
@@ -216,8 +224,7 @@ func (w *World) drag(b *body, p vec) {
 	s.shift(b, vec{(p[0] - s.Obj[0]) * f, (p[1] - s.Obj[1]) * f, 0})
 	if gap = flat(p, s.Obj); gap > slack+eps {
 		f = (gap - slack) / gap
-		s.Hand[0] -= (p[0] - s.Obj[0]) * f
-		s.Hand[1] -= (p[1] - s.Obj[1]) * f
+		s.nudge(-(p[0]-s.Obj[0])*f, -(p[1]-s.Obj[1])*f)
 	}
 }
 
@@ -252,9 +259,7 @@ func (w *World) shove(b *body, p0, p1 vec) {
 			s.shift(b, scale(n, r-gap))
 			continue
 		}
-		for k := range 2 {
-			s.Hand[k] = clip(s.Hand[k]-n[k]*(r-gap), handLow[k], handHigh[k])
-		}
+		s.nudge(-n[0]*(r-gap), -n[1]*(r-gap))
 	}
 }
 

@@ -73,7 +73,9 @@ func (w *World) work(j *joint, d vec) {
 			s.Q = max(j.lim[0], s.Q-min(-m, j.spring)/metres)
 		} else {
 			q := clip(s.Q+m/metres, j.lim[0], j.lim[1])
-			p1 = sub(p1, scale(dir, m-(q-s.Q)*metres))
+			if over := m - (q-s.Q)*metres; over < -eps || over > eps {
+				p1 = s.reach(sub(sub(p1, p0), scale(dir, over)))
+			}
 			s.Q = q
 		}
 		s.Touch = true
@@ -81,8 +83,6 @@ func (w *World) work(j *joint, d vec) {
 		_, metres := j.along(s.Q)
 		s.Q = max(j.lim[0], s.Q-j.spring/metres)
 	}
-	for k := range 3 {
-		s.Hand[k] = clip(p1[k], handLow[k], handHigh[k])
-	}
+	s.Hand = p1
 	s.Obj = j.at(s.Obj2, s.Q)
 }
