@@ -138,7 +138,7 @@ func playCmd(a *app) *cobra.Command {
 		},
 	}
 	g.add(c, "", 0)
-	c.Flags().BoolVar(&hints, "reasons", false, "say why a command had no effect (the original game doesn't)")
+	c.Flags().BoolVar(&hints, "reasons", false, "say why a command had no effect, and when the goal is out of reach (the original game doesn't)")
 	return c
 }
 
@@ -151,7 +151,7 @@ func (a *app) play(c *cobra.Command, env *textworld.Env, reasons bool) error {
 	}
 	a.say("game %s", env.Game().ID())
 	fmt.Fprintln(a.stdout, strings.TrimSpace(fmt.Sprint(obs)))
-	next := readLines(a.stdin)
+	next, dead := readLines(a.stdin), ""
 	for {
 		if _, err := fmt.Fprint(a.stdout, "> "); err != nil {
 			return err
@@ -182,6 +182,10 @@ func (a *app) play(c *cobra.Command, env *textworld.Env, reasons bool) error {
 			fmt.Fprintln(a.stdout, strings.TrimSpace(fmt.Sprint(st.Obs)))
 			if p := st.Info.Privileged; reasons && p != nil && p.Reason != "" && !st.Done() {
 				fmt.Fprintf(a.stdout, "(%s)\n", p.Reason)
+			}
+			if p := st.Info.Privileged; reasons && p != nil && p.Dead != dead && !st.Done() {
+				dead = p.Dead
+				fmt.Fprintf(a.stdout, "(the goal can't be reached any more: %s)\n", dead)
 			}
 			if st.Done() {
 				if st.Info.Success() {

@@ -82,6 +82,9 @@ type core struct {
 	init   []uint64
 	intro  string
 
+	lostOnce sync.Once
+	lostWhy  string // see lost
+
 	offTaken, offAt, offClean, offHot, offCool, offSliced, offOn, offOpened int
 }
 

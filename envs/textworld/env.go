@@ -73,6 +73,7 @@ type Env struct {
 	steps  int // commands counted so far
 	live   bool
 	closed bool
+	full   fullHand
 }
 
 var (
@@ -147,7 +148,8 @@ func (e *Env) Reset(ctx context.Context, o envs.ResetOptions) (envs.Obs, envs.In
 
 // Step sends one line to the game. Anything but a string is an error and changes
 // nothing, as does a cancelled ctx. A command with no effect costs a step like any
-// other; Info.Privileged.Reason then says why.
+// other; Info.Privileged.Reason then says why. Info.Privileged.Dead says why the goal
+// can't be reached any more, given any number of commands (see [World.DeadEnd]).
 func (e *Env) Step(ctx context.Context, a envs.Action) (envs.Step, error) {
 	if e.closed {
 		return envs.Step{}, envs.ErrClosed
@@ -187,7 +189,7 @@ func (e *Env) Step(ctx context.Context, a envs.Action) (envs.Step, error) {
 func IsThink(line string) bool { return strings.HasPrefix(trim(line), "think:") }
 
 func (e *Env) info(reason string) envs.Info {
-	i := envs.Info{Privileged: &envs.Privileged{Success: e.world.Won(), Reason: reason}}
+	i := envs.Info{Privileged: &envs.Privileged{Success: e.world.Won(), Reason: reason, Dead: e.full.deadEnd(e.world)}}
 	if e.opt.ListAdmissible {
 		i.Extra = map[string]any{ExtraAdmissible: e.Admissible()}
 	}

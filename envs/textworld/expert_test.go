@@ -1,8 +1,12 @@
 package textworld
 
 import (
+	"context"
+	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/muse-agent/muse/envs"
 	"github.com/muse-agent/muse/internal/rng"
 )
 
@@ -103,6 +107,94 @@ func TestExpertFromRandomStates(t *testing.T) {
 	t.Logf("%d states won, %d dead ends met", won, dead)
 	if dead == 0 {
 		t.Error("random play met no dead end; the recogniser is not exercised")
+	}
+}
+
+// Every step says whether the goal is still in reach, as World.DeadEnd does, and hands
+// nothing of it on to an agent.
+func TestStepsTellDeadEnds(t *testing.T) {
+	ctx := context.Background()
+	dead := 0
+	games := evaluationGames(t, "unseen")
+	for _, g := range games[:60] {
+		env := New(g, Options{MaxSteps: 40})
+		obs, info, err := env.Reset(ctx, envs.ResetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stuck := map[string]bool{}
+		for _, o := range g.DeadEnds() {
+			stuck[o] = true
+		}
+		r := rng.New(2, "dead", g.ID())
+		for {
+			p := info.Privileged
+			if why := env.World().DeadEnd(); p.Dead != why {
+				t.Fatalf("%s: the step says %q, the world %q", g.ID(), p.Dead, why)
+			}
+			if p.Dead != "" {
+				dead++
+				if text := fmt.Sprint(obs); strings.Contains(text, p.Dead) || info.Public().Privileged != nil {
+					t.Fatalf("%s: an agent is told: %q", g.ID(), text)
+				}
+			}
+			cmd := "look"
+			adm := env.Admissible()
+			for _, c := range adm { // what fits nowhere is taken when it is in reach
+				name, _, _ := strings.Cut(strings.TrimPrefix(c, "take "), " from ")
+				if stuck[name] {
+					cmd = c
+				}
+			}
+			if cmd == "look" {
+				cmd = adm[r.IntN(len(adm))]
+			}
+			if r.IntN(4) == 0 { // also in clones and after a snapshot is restored
+				env = env.Clone()
+				s, err := env.Snapshot()
+				if err == nil {
+					err = env.Restore(s)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			st, err := env.Step(ctx, cmd)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if obs, info = st.Obs, st.Info; st.Done() {
+				break
+			}
+		}
+	}
+	if dead == 0 {
+		t.Error("no step met a dead end")
+	}
+	t.Logf("%d steps in dead ends", dead)
+}
+
+// A game that can't be won says so at the reset.
+func TestDeadFromTheStart(t *testing.T) {
+	games, err := Select(Selection{Splits: []string{"unseen"}, Types: []string{"heat"}, Limit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := games[0]
+	d := *g.core().data
+	d.contain = nil // nothing may be put anywhere
+	env := New(newGame(&d), Options{})
+	_, info, err := env.Reset(context.Background(), envs.ResetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Privileged.Dead == "" {
+		t.Errorf("%s without a place for anything can be won", d.goalText)
+	}
+	// The option changes the game, and with it the answer.
+	_, info, err = env.Reset(context.Background(), envs.ResetOptions{Options: map[string]any{"game": g.ID()}})
+	if err != nil || info.Privileged.Dead != "" {
+		t.Errorf("the game itself: %q, %v", info.Privileged.Dead, err)
 	}
 }
 

@@ -1,12 +1,14 @@
 package textworld_test
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/muse-agent/muse/envs"
 	"github.com/muse-agent/muse/envs/textworld"
 )
 
@@ -177,7 +179,15 @@ func FuzzProblem(f *testing.F) {
 			}
 			return
 		}
+		env := textworld.New(g, textworld.Options{})
+		_, info, err := env.Reset(context.Background(), envs.ResetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
 		w := textworld.NewWorld(g, "")
+		if info.Privileged.Dead != w.DeadEnd() {
+			t.Fatalf("the reset says %q, the world %q", info.Privileged.Dead, w.DeadEnd())
+		}
 		for range 5 {
 			adm := w.AppendAdmissible(nil)
 			if _, effect := w.Do(adm[len(adm)-1]); !effect {
