@@ -43,7 +43,7 @@ func (v *View) draw(s *Scene, t *Theme, b Box) {
 	_, lower = lower.cut(gap)
 	left, right := upper.cutLeft(upper.W * .4)
 	_, right = right.cutLeft(gap)
-	room, game := left.cut(left.H * .62)
+	room, game := left.cut(left.H * .64)
 	_, game = game.cut(gap)
 	at := v.at()
 	e := v.Episode
@@ -122,11 +122,6 @@ func (v *View) game(s *Scene, t *Theme, b Box) {
 	defer s.Unclip()
 	st := &e.Steps[at]
 	y := in.Y
-	if at > 0 {
-		p := &e.Steps[at-1]
-		s.Text(in.X, y, styleTiny, t.Faint, Ellipsis(styleTiny, fmt.Sprintf("before: > %s — %s", p.Action, canonical(p.Observation.String())), in.W))
-		y += styleTiny.Line() + 2
-	}
 	for _, th := range st.Trace.Thoughts {
 		if y > in.Y+in.H-60 {
 			break
@@ -144,6 +139,14 @@ func (v *View) game(s *Scene, t *Theme, b Box) {
 	if at == len(e.Steps)-1 && y+styleHead.Line() < in.Y+in.H {
 		outcome(s, t, in.X, y+3, 12, e.Success)
 		s.Text(in.X+17, y+1, styleHead, t.Ink, Ellipsis(styleHead, "The episode ends here: "+e.ending(), in.W-18))
+		y += styleHead.Line()
+	}
+	y += 4
+	for k := at - 1; k >= 0 && y+styleTiny.Line() <= in.Y+in.H; k-- { // what was before, latest first
+		p := &e.Steps[k]
+		line := fmt.Sprintf("%d  > %s — %s", k+1, p.Action, canonical(p.Observation.String()))
+		s.Text(in.X, y, styleTiny, t.Soft, Ellipsis(styleTiny, line, in.W))
+		y += styleTiny.Line()
 	}
 }
 

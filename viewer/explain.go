@@ -81,13 +81,21 @@ func missing(e *Episode) []string {
 		}
 		switch {
 		case !seen[w] && !taken[w]:
-			return []string{fmt.Sprintf("A %s was never seen.", Clean(w))}
+			return []string{fmt.Sprintf("%s was never seen.", article(w))}
 		case !taken[w]:
-			return []string{fmt.Sprintf("A %s was seen, but never taken.", Clean(w))}
+			return []string{fmt.Sprintf("%s was seen, but never taken.", article(w))}
 		}
-		return []string{fmt.Sprintf("A %s was taken; what the goal asks with it was not done.", Clean(w))}
+		return []string{fmt.Sprintf("%s was taken, but what the goal asks was not done.", article(w))}
 	}
 	return nil
+}
+
+// article puts "A" or "An" before a word.
+func article(w string) string {
+	if strings.ContainsRune("aeiou", rune(w[0])) {
+		return "An " + w
+	}
+	return "A " + w
 }
 
 // goalWords are the words of the game's goal sentences that name no thing.

@@ -45,7 +45,9 @@ func drawRoom(s *Scene, t *Theme, b Box, e *Episode, r *Room) {
 	}
 	to, there := centre[r.At]
 	if from, ok := centre[r.Before]; ok && there && r.Before != r.At {
-		s.Dashed([]Point{from, to}, t.Choice, 1.5, 4)
+		way := t.Choice
+		way.A = 120 // names below stay readable
+		s.Dashed([]Point{from, to}, way, 1.5, 4)
 		arrow(s, from, Point{to.X, to.Y}, 8, t.Choice)
 	}
 	if there {
@@ -87,13 +89,14 @@ func drawPlace(s *Scene, t *Theme, b Box, p *Place, goal string, r *Room) {
 	in := Box{b.X + 4, b.Y + 2, b.W - 8, b.H - 3}
 	st := styleTinyB
 	name := p.Name
-	if inGoal(goal, p.Name) {
-		name += " ◎"
-	}
 	if p.Door == Opened {
 		in.X, in.W = in.X+10, in.W-10
 	}
-	s.Text(in.X, in.Y, st, t.Ink, Ellipsis(st, name, in.W-14))
+	used := s.Text(in.X, in.Y, st, t.Ink, Ellipsis(st, name, in.W-14))
+	if inGoal(goal, p.Name) { // a target
+		s.Circle(in.X+used+8, in.Y+7, 4, t.Panel, t.Real, 1.5)
+		s.Circle(in.X+used+8, in.Y+7, 1.3, t.Real, t.Real, 0)
+	}
 	_, in = in.cut(st.Line())
 	if p.Door == Opened {
 		in.X, in.W = in.X-10, in.W+10

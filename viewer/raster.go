@@ -144,8 +144,9 @@ func (r *raster) round(b Box, radius float64, it *Item) {
 		w = 0
 	}
 	if it.Fill.A > 0 {
-		r.begin(b)
-		r.roundPath(b.Inset(w/2), max(0, radius-w/2), false)
+		in := b.Inset(w / 2)
+		r.begin(in)
+		r.roundPath(in, max(0, radius-w/2), false)
 		r.end(it.Fill)
 	}
 	if w > 0 {
@@ -306,6 +307,11 @@ func (r *raster) stamp(m *image.Alpha, at image.Point, c color.NRGBA) {
 				continue
 			}
 			n := uint32(a)
+			if n == 255 && c.A == 255 {
+				d := dst[4*i : 4*i+4 : 4*i+4]
+				d[0], d[1], d[2], d[3] = c.R, c.G, c.B, 255
+				continue
+			}
 			if c.A < 255 {
 				n = (n*uint32(c.A) + 127) / 255
 			}
