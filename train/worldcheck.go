@@ -31,6 +31,10 @@ type WorldCheck struct {
 	// under the curve of P("Nothing happens.") for that event.
 	NothingShare selfassess.Estimate `json:"nothing_share"`
 	NothingAUROC selfassess.Estimate `json:"nothing_auroc"`
+	// NothingFresh is the same without commands given before in the episode: of a
+	// player that repeats itself, most failures are easy to foresee.
+	NothingFresh selfassess.Estimate `json:"nothing_auroc_fresh"`
+	FreshShare   selfassess.Estimate `json:"fresh_share"`
 	// The means of that probability where nothing happened and where something did.
 	PWhenNothing selfassess.Estimate `json:"p_when_nothing"`
 	PWhenEffect  selfassess.Estimate `json:"p_when_effect"`
@@ -73,6 +77,7 @@ type foretold struct {
 	kind    string
 	class   answerClass
 	nothing bool
+	fresh   bool    // the command was not given before in the episode
 	p       float64 // of "Nothing happens."; NaN where the model gives none
 	exact   bool
 	recall  bool // exact with the memory
@@ -144,6 +149,7 @@ func foretell(ctx context.Context, m llm.Model, e *Episode) (rows []foretold, un
 	}
 	memory := reflexion.NewSeenMemory(nil)
 	shown := map[string]string{} // the last displayed text of each place
+	given := map[string]bool{}
 	pairs := e.Pairs()
 	for i, pr := range pairs {
 		head := strings.TrimSuffix(t.Pair(pr), llm.RenderObservation(pr.Observation))
@@ -162,7 +168,7 @@ func foretell(ctx context.Context, m llm.Model, e *Episode) (rows []foretold, un
 			return fail(errors.New("the model returned no continuation"))
 		}
 		imagined := llm.Parse(head + out[0].Text)
-		row := foretold{task: e.Task, nothing: pr.Observation == nothing, p: math.NaN(), won: e.Steps[i].Success, claimed: imagined.Claim == "won"}
+		row := foretold{task: e.Task, nothing: pr.Observation == nothing, fresh: !given[pr.Action], p: math.NaN(), won: e.Steps[i].Success, claimed: imagined.Claim == "won"}
 		if len(out[0].Nothing) > 0 {
 			row.p = out[0].Nothing[0]
 		}
@@ -179,6 +185,7 @@ func foretell(ctx context.Context, m llm.Model, e *Episode) (rows []foretold, un
 		row.kind, row.class = kindOf(pr, w, shown, known && seen == pr.Observation)
 		rows = append(rows, row)
 
+		given[pr.Action] = true
 		memory.Add(pr)
 		w.Add(pr.Action, pr.Observation)
 		if _, err := s.Append(ctx, llm.RenderObservation(pr.Observation)); errors.Is(err, llm.ErrContext) {
@@ -231,12 +238,16 @@ func kindOf(pr llm.Pair, w *corpus.Witness, shown map[string]string, recalled bo
 func (c *WorldCheck) sum(all []foretold) {
 	c.Commands = len(all)
 	tasks := map[string]bool{}
-	var pred []selfassess.Prediction
+	var pred, fresh []selfassess.Prediction
 	rows := map[string]*WorldRow{}
 	for _, r := range all {
 		tasks[r.task] = true
 		if !math.IsNaN(r.p) {
-			pred = append(pred, selfassess.Prediction{Task: r.task, Label: one(r.nothing), P: r.p})
+			x := selfassess.Prediction{Task: r.task, Label: one(r.nothing), P: r.p}
+			pred = append(pred, x)
+			if r.fresh {
+				fresh = append(fresh, x)
+			}
 		}
 		row := rows[r.kind]
 		if row == nil {
@@ -252,6 +263,8 @@ func (c *WorldCheck) sum(all []foretold) {
 		return meanOf(all, in, value)
 	}
 	c.NothingAUROC = selfassess.MetricsOf(pred, selfassess.PositionAll, selfassess.Bootstrap{}).AUROC
+	c.NothingFresh = selfassess.MetricsOf(fresh, selfassess.PositionAll, selfassess.Bootstrap{}).AUROC
+	c.FreshShare = mean(func(foretold) bool { return true }, func(r foretold) float64 { return one(r.fresh) })
 	c.NothingShare = mean(func(foretold) bool { return true }, func(r foretold) float64 { return one(r.nothing) })
 	p := func(r foretold) float64 { return r.p }
 	c.PWhenNothing = mean(func(r foretold) bool { return r.nothing && !math.IsNaN(r.p) }, p)
@@ -278,30 +291,15 @@ func (c *WorldCheck) sum(all []foretold) {
 	sort.Slice(c.Rows, func(i, j int) bool { return c.Rows[i].Kind < c.Rows[j].Kind })
 }
 
-// meanOf is the pooled mean of a value over the rows that count, with its interval
-// by bootstrap over games; NaN where no row counts.
+// meanOf is the pooled mean of a value over the rows that count.
 func meanOf(all []foretold, counts func(foretold) bool, value func(foretold) float64) selfassess.Estimate {
-	pos := map[string]int{}
-	var sum, n []float64
+	var m means
 	for _, r := range all {
-		i, ok := pos[r.task]
-		if !ok {
-			i = len(n)
-			pos[r.task] = i
-			sum, n = append(sum, 0), append(n, 0)
-		}
 		if counts(r) {
-			n[i]++
-			sum[i] += value(r)
+			m.add(r.task, value(r))
 		}
 	}
-	return selfassess.Bootstrap{}.Interval(len(n), func(w []float64) float64 {
-		var s, k float64
-		for i := range w {
-			s, k = s+w[i]*sum[i], k+w[i]*n[i]
-		}
-		return s / k // NaN for nothing of nothing
-	})
+	return m.estimate()
 }
 
 func one(b bool) float64 {
