@@ -569,3 +569,10 @@ func (a *App) drawMissing(s *Scene, t *Theme, b Box) {
 	}
 	s.Text(in.X, in.Y, styleBody, t.Soft, "loading …")
 }
+
+// Compare shows episode i on the right of the one that is watched.
+func (a *App) Compare(i int) {
+	a.right = shown{i: i, at: a.left.at}
+	a.screen, a.stale = ScreenCompare, true
+	a.peek(i)
+}

@@ -165,3 +165,14 @@ func NextSurprise(e *Episode, at int) int {
 	}
 	return -1
 }
+
+// Widest is the command whose futures differ most in P, the first of them; 0 if none has any.
+func Widest(e *Episode) int {
+	at, best := 0, -1.0
+	for i := range e.Steps {
+		if low, high, ok := e.Steps[i].Spread(); ok && high-low > best {
+			at, best = i, high-low
+		}
+	}
+	return at
+}

@@ -56,7 +56,7 @@ func newRoot(a *app) *cobra.Command {
 	root.SetVersionTemplate("muse {{.Version}}\n")
 	root.AddCommand(
 		demoCmd(a), envsCmd(a), playCmd(a), collectCmd(a), siblingsCmd(a), trainCmd(a), adaptCmd(a), assessCmd(a),
-		evalCmd(a), resultsCmd(a), replayCmd(a), benchCmd(a), checkModelCmd(a), corpusCmd(a), doctorCmd(a), versionCmd(a),
+		evalCmd(a), resultsCmd(a), replayCmd(a), benchCmd(a), checkModelCmd(a), corpusCmd(a), doctorCmd(a), versionCmd(a), renderCmd(a),
 	)
 	root.SetHelpCommand(&cobra.Command{
 		Use: "help [COMMAND]", Short: "Help about any command", Args: cobra.ArbitraryArgs,

@@ -192,6 +192,18 @@ func (b *Builder) Add(offset int64, end int64, text []byte) error {
 	return nil
 }
 
+// Refuse enters the length bytes at offset as an episode that can't be shown.
+func (b *Builder) Refuse(offset, end int64, length int, problem string) {
+	b.ix.Size = end
+	b.ix.Entries = append(b.ix.Entries, Entry{Offset: offset, Length: length, Problem: short(problem)})
+}
+
+// Skip moves on over bytes that hold no episode, such as blank lines.
+func (b *Builder) Skip(end int64) { b.ix.Size = end }
+
+// Size is how far the file has been read.
+func (b *Builder) Size() int64 { return b.ix.Size }
+
 func (b *Builder) reliability(arm string, p float64, won bool) {
 	r := b.rel[arm]
 	if r == nil {
