@@ -47,11 +47,11 @@ func (c Corruption) Policy(t Task, r *rand.Rand) Policy {
 	return func(obs, a []float32) {
 		v := look(obs)
 		v.goal, v.obj = add(v.goal, c.Goal), add(v.obj, c.Object)
-		i := s.choose(&v)
+		i := s.choose(v)
 		if i == c.Skip-1 {
 			i = (i + 1) % len(s)
 		}
-		s[i].act(&v, a)
+		s[i].act(v, a)
 		if c.Limp > 0 {
 			for k := range 3 {
 				a[k] *= float32(c.Limp)

@@ -40,26 +40,26 @@ func play(w *World, seed uint64, p Policy) (total float64, solved bool) {
 // hovers are policies that go somewhere of interest and stay there.
 func hovers(s *State) map[string]Policy {
 	ps := map[string]Policy{}
-	for name, aim := range map[string]func(v *view) vec{
-		"start":        func(*view) vec { return handStart },
-		"object":       func(v *view) vec { return v.obj },
-		"over object":  func(v *view) vec { return add(v.obj, vec{0, 0, .08}) },
-		"before":       func(v *view) vec { return add(v.obj, vec{0, -.06, 0}) },
-		"left":         func(v *view) vec { return add(v.obj, vec{-.06, 0, 0}) },
-		"under":        func(v *view) vec { return add(v.obj, vec{0, 0, -.04}) },
-		"first place":  func(*view) vec { return s.Obj0 },
-		"goal":         func(v *view) vec { return v.goal },
-		"over goal":    func(v *view) vec { return add(v.goal, vec{0, 0, .08}) },
-		"half way":     func(v *view) vec { return lerp(v.obj, v.goal, .5) },
-		"beside goal":  func(v *view) vec { return add(v.goal, vec{.09, 0, 0}) },
-		"before goal":  func(v *view) vec { return add(v.goal, vec{0, -.09, 0}) },
-		"fixed object": func(v *view) vec { return v.obj2 },
+	for name, aim := range map[string]func(v view) vec{
+		"start":        func(view) vec { return handStart },
+		"object":       func(v view) vec { return v.obj },
+		"over object":  func(v view) vec { return add(v.obj, vec{0, 0, .08}) },
+		"before":       func(v view) vec { return add(v.obj, vec{0, -.06, 0}) },
+		"left":         func(v view) vec { return add(v.obj, vec{-.06, 0, 0}) },
+		"under":        func(v view) vec { return add(v.obj, vec{0, 0, -.04}) },
+		"first place":  func(view) vec { return s.Obj0 },
+		"goal":         func(v view) vec { return v.goal },
+		"over goal":    func(v view) vec { return add(v.goal, vec{0, 0, .08}) },
+		"half way":     func(v view) vec { return lerp(v.obj, v.goal, .5) },
+		"beside goal":  func(v view) vec { return add(v.goal, vec{.09, 0, 0}) },
+		"before goal":  func(v view) vec { return add(v.goal, vec{0, -.09, 0}) },
+		"fixed object": func(v view) vec { return v.obj2 },
 	} {
 		for _, effort := range []float64{-1, 0, 1} {
 			st := stage{aim: aim, effort: effort}
 			ps[fmt.Sprintf("%s, effort %v", name, effort)] = func(obs, a []float32) {
 				v := look(obs)
-				st.act(&v, a)
+				st.act(v, a)
 			}
 		}
 	}

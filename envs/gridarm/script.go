@@ -6,9 +6,9 @@ type script []stage
 
 type stage struct {
 	name string
-	when func(v *view) bool
+	when func(v view) bool
 	// aim is where the hand goes.
-	aim func(v *view) vec
+	aim func(v view) vec
 	// effort of the fingers
 	effort float64
 }
@@ -29,7 +29,7 @@ func look(obs []float32) view {
 const gain = 1 / DefaultStepSize
 
 // act writes the action of a stage.
-func (st *stage) act(v *view, a []float32) {
+func (st *stage) act(v view, a []float32) {
 	aim := st.aim(v)
 	for k := range 3 {
 		a[k] = float32(clip((aim[k]-v.hand[k])*gain, -1, 1))
@@ -38,7 +38,7 @@ func (st *stage) act(v *view, a []float32) {
 }
 
 // choose is the stage that v calls for.
-func (s script) choose(v *view) int {
+func (s script) choose(v view) int {
 	for i := range s {
 		if s[i].when(v) {
 			return i
@@ -57,7 +57,7 @@ func Scripted(t Task) Policy {
 	s := specs[t].script
 	return func(obs, a []float32) {
 		v := look(obs)
-		s[s.choose(&v)].act(&v, a)
+		s[s.choose(v)].act(v, a)
 	}
 }
 
@@ -73,16 +73,16 @@ func Stages(t Task) []string {
 // Stage is the index of the stage that the scripted policy is in.
 func Stage(t Task, obs []float32) int {
 	v := look(obs)
-	return specs[t].script.choose(&v)
+	return specs[t].script.choose(v)
 }
 
-func always(*view) bool { return true }
+func always(view) bool { return true }
 
 // safe is the height at which the hand travels.
 const safe = 0.12
 
 // over is a point at height z above p; a low hand beside p rises first.
-func over(v *view, p vec, z float64) vec {
+func over(v view, p vec, z float64) vec {
 	if v.hand[2] < z-.03 {
 		return vec{v.hand[0], v.hand[1], z}
 	}
@@ -90,33 +90,33 @@ func over(v *view, p vec, z float64) vec {
 }
 
 // aligned reports whether the hand is above or below p.
-func aligned(v *view, p vec, slack float64) bool { return flat(v.hand, p) <= slack }
+func aligned(v view, p vec, slack float64) bool { return flat(v.hand, p) <= slack }
 
-var reachScript = script{{name: "go", when: always, aim: func(v *view) vec { return v.goal }, effort: 1}}
+var reachScript = script{{name: "go", when: always, aim: func(v view) vec { return v.goal }, effort: 1}}
 
 // grip is the script of the tasks that take a body and bring it somewhere.
-func grip(b *body, to func(b *body, v *view) vec) script {
+func grip(b *body, to func(b *body, v view) vec) script {
 	width := b.grip / gapHalf
 	return script{
-		{"hover", func(v *view) bool { return !aligned(v, v.obj, .012) }, func(v *view) vec { return over(v, v.obj, v.obj[2]+safe) }, -1},
-		{"descend", func(v *view) bool { return v.hand[2] > max(v.obj[2], handLow[2])+.01 }, func(v *view) vec { return v.obj }, -1},
-		{"grip", func(v *view) bool { return v.open > width+.02 }, func(v *view) vec { return v.hand }, 1},
-		{"carry", always, func(v *view) vec { return to(b, v) }, 1},
+		{"hover", func(v view) bool { return !aligned(v, v.obj, .012) }, func(v view) vec { return over(v, v.obj, v.obj[2]+safe) }, -1},
+		{"descend", func(v view) bool { return v.hand[2] > max(v.obj[2], handLow[2])+.01 }, func(v view) vec { return v.obj }, -1},
+		{"grip", func(v view) bool { return v.open > width+.02 }, func(v view) vec { return v.hand }, 1},
+		{"carry", always, func(v view) vec { return to(b, v) }, 1},
 	}
 }
 
 // carry goes straight to the goal: the hand keeps its place at the body.
-func carry(_ *body, v *view) vec { return add(v.goal, sub(v.hand, v.obj)) }
+func carry(_ *body, v view) vec { return add(v.goal, sub(v.hand, v.obj)) }
 
 // carryLow keeps on the table.
-func carryLow(b *body, v *view) vec {
+func carryLow(b *body, v view) vec {
 	p := carry(b, v)
 	p[2] = v.hand[2]
 	return p
 }
 
 // carryAround passes the left end of the wall.
-func carryAround(b *body, v *view) vec {
+func carryAround(b *body, v view) vec {
 	side := beside(v.obj2)
 	switch {
 	case v.obj[1] < v.obj2[1]-.06 && v.obj[0] > side[0]+.03: // before the wall, not yet beside it
@@ -128,40 +128,40 @@ func carryAround(b *body, v *view) vec {
 }
 
 var insertScript = script{
-	{"hover", func(v *view) bool { return !aligned(v, v.obj, .012) }, func(v *view) vec { return over(v, v.obj, v.obj[2]+safe) }, -1},
-	{"descend", func(v *view) bool { return v.hand[2] > max(v.obj[2], handLow[2])+.01 }, func(v *view) vec { return v.obj }, -1},
-	{"grip", func(v *view) bool { return v.open > peg.grip/gapHalf+.02 }, func(v *view) vec { return v.hand }, 1},
-	{"lift", func(v *view) bool {
+	{"hover", func(v view) bool { return !aligned(v, v.obj, .012) }, func(v view) vec { return over(v, v.obj, v.obj[2]+safe) }, -1},
+	{"descend", func(v view) bool { return v.hand[2] > max(v.obj[2], handLow[2])+.01 }, func(v view) vec { return v.obj }, -1},
+	{"grip", func(v view) bool { return v.open > peg.grip/gapHalf+.02 }, func(v view) vec { return v.hand }, 1},
+	{"lift", func(v view) bool {
 		return v.obj[2] < v.goal[2]-.008 || v.obj[2] > v.goal[2]+.008
-	}, func(v *view) vec { return vec{v.hand[0], v.hand[1], v.goal[2] + v.hand[2] - v.obj[2]} }, 1},
-	{"align", func(v *view) bool { return v.obj[1] < v.goal[1]-.008 || v.obj[1] > v.goal[1]+.008 },
-		func(v *view) vec { return vec{v.hand[0], v.goal[1] + v.hand[1] - v.obj[1], v.hand[2]} }, 1},
-	{"insert", always, func(v *view) vec { return sub(carry(peg, v), pegHead) }, 1},
+	}, func(v view) vec { return vec{v.hand[0], v.hand[1], v.goal[2] + v.hand[2] - v.obj[2]} }, 1},
+	{"align", func(v view) bool { return v.obj[1] < v.goal[1]-.008 || v.obj[1] > v.goal[1]+.008 },
+		func(v view) vec { return vec{v.hand[0], v.goal[1] + v.hand[1] - v.obj[1], v.hand[2]} }, 1},
+	{"insert", always, func(v view) vec { return sub(carry(peg, v), pegHead) }, 1},
 }
 
 var slideScript = script{
-	{"hover", func(v *view) bool { return !aligned(v, v.obj, plate.dish+.005) }, func(v *view) vec { return over(v, v.obj, v.obj[2]+safe) }, 1},
-	{"descend", func(v *view) bool { return v.hand[2] > handLow[2]+.005 }, func(v *view) vec { return vec{v.obj[0], v.obj[1], handLow[2]} }, 1},
-	{"slide", func(v *view) bool { return flat(v.obj, v.goal) > .01 }, func(v *view) vec {
+	{"hover", func(v view) bool { return !aligned(v, v.obj, plate.dish+.005) }, func(v view) vec { return over(v, v.obj, v.obj[2]+safe) }, 1},
+	{"descend", func(v view) bool { return v.hand[2] > handLow[2]+.005 }, func(v view) vec { return vec{v.obj[0], v.obj[1], handLow[2]} }, 1},
+	{"slide", func(v view) bool { return flat(v.obj, v.goal) > .01 }, func(v view) vec {
 		// The rim trails behind the hand by the slack.
 		d := sub(v.goal, v.obj)
 		f := plate.dish / max(norm(d), 1e-3)
 		return vec{v.goal[0] + d[0]*f, v.goal[1] + d[1]*f, handLow[2]}
 	}, 1},
-	{"stay", always, func(v *view) vec { return v.hand }, 1},
+	{"stay", always, func(v view) vec { return v.hand }, 1},
 }
 
 // pull goes around the handle from above, then moves it to the goal.
 func pull(j *joint, lead float64) script {
 	return script{
-		{"hover", func(v *view) bool { return !aligned(v, v.obj, .03) }, func(v *view) vec { return over(v, v.obj, v.obj[2]+safe) }, 1},
-		{"descend", func(v *view) bool { return v.hand[2] > v.obj[2]+.02 }, func(v *view) vec { return v.obj }, 1},
-		{"pull", always, func(v *view) vec { return add(v.obj, toward(v, lead)) }, 1},
+		{"hover", func(v view) bool { return !aligned(v, v.obj, .03) }, func(v view) vec { return over(v, v.obj, v.obj[2]+safe) }, 1},
+		{"descend", func(v view) bool { return v.hand[2] > v.obj[2]+.02 }, func(v view) vec { return v.obj }, 1},
+		{"pull", always, func(v view) vec { return add(v.obj, toward(v, lead)) }, 1},
 	}
 }
 
 // toward is a move of at most lead from the handle to the goal.
-func toward(v *view, lead float64) vec {
+func toward(v view, lead float64) vec {
 	d := sub(v.goal, v.obj)
 	n := norm(d)
 	if n <= lead {
@@ -172,15 +172,15 @@ func toward(v *view, lead float64) vec {
 
 // pushShut pushes the handle along dir from its outer side.
 func pushShut(j *joint, dir vec) script {
-	front := func(v *view) vec { return sub(v.obj, scale(dir, .08)) }
-	ok := func(v *view) bool {
+	front := func(v view) vec { return sub(v.obj, scale(dir, .08)) }
+	ok := func(v view) bool {
 		d := sub(v.hand, v.obj)
 		return abs(d[0]) <= .02 && abs(d[2]) <= .02
 	}
 	return script{
-		{"over", func(v *view) bool { return !ok(v) && !aligned(v, front(v), .02) }, func(v *view) vec { return over(v, front(v), v.obj[2]+.08) }, 1},
-		{"descend", func(v *view) bool { return !ok(v) }, front, 1},
-		{"push", always, func(v *view) vec {
+		{"over", func(v view) bool { return !ok(v) && !aligned(v, front(v), .02) }, func(v view) vec { return over(v, front(v), v.obj[2]+.08) }, 1},
+		{"descend", func(v view) bool { return !ok(v) }, front, 1},
+		{"push", always, func(v view) vec {
 			p := v.goal
 			for k := range 3 {
 				p[k] -= dir[k] * (j.half[k] + handR - .01)
@@ -193,8 +193,8 @@ func pushShut(j *joint, dir vec) script {
 // pressDown presses the handle from above, after travelling at height high at least.
 func pressDown(j *joint, high float64) script {
 	return script{
-		{"hover", func(v *view) bool { return !aligned(v, v.obj, .02) }, func(v *view) vec { return over(v, v.obj, max(high, v.obj[2]+.06)) }, 1},
-		{"press", always, func(v *view) vec { return vec{v.obj[0], v.obj[1], v.goal[2] + j.half[2]} }, 1},
+		{"hover", func(v view) bool { return !aligned(v, v.obj, .02) }, func(v view) vec { return over(v, v.obj, max(high, v.obj[2]+.06)) }, 1},
+		{"press", always, func(v view) vec { return vec{v.obj[0], v.obj[1], v.goal[2] + j.half[2]} }, 1},
 	}
 }
 
@@ -203,7 +203,7 @@ func slideBy(j *joint, dir vec) script { return pull(j, .05) }
 
 // turnFace is where the hand touches the handle of a hinge to turn it on, and the way
 // that the handle then goes: a quarter turn on from its arm.
-func turnFace(j *joint, v *view) (face, dir vec) {
+func turnFace(j *joint, v view) (face, dir vec) {
 	r := scale(sub(v.obj, add(v.obj2, j.arm)), 1/j.rad)
 	dir = sub(scale(j.v, dot(r, j.u)), scale(j.u, dot(r, j.v)))
 	face = v.obj
@@ -216,9 +216,9 @@ func turnFace(j *joint, v *view) (face, dir vec) {
 // turn goes to the handle's outer side at height z, then turns it to the goal.
 func turn(j *joint, z float64) script {
 	return script{
-		{"beside", func(v *view) bool { f, _ := turnFace(j, v); return dist(v.hand, f) > .06 && !aligned(v, f, .015) },
-			func(v *view) vec { f, _ := turnFace(j, v); return vec{f[0], f[1], z} }, 1},
-		{"turn", always, func(v *view) vec {
+		{"beside", func(v view) bool { f, _ := turnFace(j, v); return dist(v.hand, f) > .06 && !aligned(v, f, .015) },
+			func(v view) vec { f, _ := turnFace(j, v); return vec{f[0], f[1], z} }, 1},
+		{"turn", always, func(v view) vec {
 			f, dir := turnFace(j, v)
 			if dist(v.hand, f) > .045 {
 				return f
