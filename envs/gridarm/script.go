@@ -1,5 +1,7 @@
 package gridarm
 
+import "github.com/muse-agent/muse/internal/rng"
+
 // script is the scripted policy of a task: stages in order, of which the first whose
 // condition holds is done. It has no memory; all it knows is the observation.
 type script []stage
@@ -61,6 +63,16 @@ func Scripted(t Task) Policy {
 	}
 }
 
+// RandomPolicy draws every number uniformly from -1 to 1, from a stream of its own.
+func RandomPolicy(seed uint64) Policy {
+	r := rng.New(seed, "gridarm", "random policy")
+	return func(_, a []float32) {
+		for k := range ActionSize {
+			a[k] = 2*r.Float32() - 1
+		}
+	}
+}
+
 // Stages are the names of the stages of a task's scripted policy, in order.
 func Stages(t Task) []string {
 	var names []string
@@ -94,15 +106,27 @@ func aligned(v view, p vec, slack float64) bool { return flat(v.hand, p) <= slac
 
 var reachScript = script{{name: "go", when: always, aim: func(v view) vec { return v.goal }, effort: 1}}
 
+// taken reports whether the fingers are closed around the body, as far as an
+// observation shows it.
+func (b *body) taken(v view) bool {
+	return aligned(v, v.obj, takeSlack) && abs(v.open-b.grip/gapHalf) < .02 && v.hand[2] <= v.obj[2]+b.hi[2]+.001
+}
+
+// takeSlack is how far from the middle of a body the fingers go down on it.
+const takeSlack = .012
+
+// take are the stages that get a body between the fingers.
+func take(b *body) script {
+	return script{
+		{"hover", func(v view) bool { return !aligned(v, v.obj, takeSlack) }, func(v view) vec { return over(v, v.obj, v.obj[2]+safe) }, -1},
+		{"descend", func(v view) bool { return !b.taken(v) && v.hand[2] > max(v.obj[2], handLow[2])+.01 }, func(v view) vec { return v.obj }, -1},
+		{"grip", func(v view) bool { return !b.taken(v) }, func(v view) vec { return v.hand }, 1},
+	}
+}
+
 // grip is the script of the tasks that take a body and bring it somewhere.
 func grip(b *body, to func(b *body, v view) vec) script {
-	width := b.grip / gapHalf
-	return script{
-		{"hover", func(v view) bool { return !aligned(v, v.obj, .012) }, func(v view) vec { return over(v, v.obj, v.obj[2]+safe) }, -1},
-		{"descend", func(v view) bool { return v.hand[2] > max(v.obj[2], handLow[2])+.01 }, func(v view) vec { return v.obj }, -1},
-		{"grip", func(v view) bool { return v.open > width+.02 }, func(v view) vec { return v.hand }, 1},
-		{"carry", always, func(v view) vec { return to(b, v) }, 1},
-	}
+	return append(take(b), stage{"carry", always, func(v view) vec { return to(b, v) }, 1})
 }
 
 // carry goes straight to the goal: the hand keeps its place at the body.
@@ -127,17 +151,14 @@ func carryAround(b *body, v view) vec {
 	return carryLow(b, v)
 }
 
-var insertScript = script{
-	{"hover", func(v view) bool { return !aligned(v, v.obj, .012) }, func(v view) vec { return over(v, v.obj, v.obj[2]+safe) }, -1},
-	{"descend", func(v view) bool { return v.hand[2] > max(v.obj[2], handLow[2])+.01 }, func(v view) vec { return v.obj }, -1},
-	{"grip", func(v view) bool { return v.open > peg.grip/gapHalf+.02 }, func(v view) vec { return v.hand }, 1},
+var insertScript = append(take(peg), script{
 	{"lift", func(v view) bool {
 		return v.obj[2] < v.goal[2]-.008 || v.obj[2] > v.goal[2]+.008
 	}, func(v view) vec { return vec{v.hand[0], v.hand[1], v.goal[2] + v.hand[2] - v.obj[2]} }, 1},
 	{"align", func(v view) bool { return v.obj[1] < v.goal[1]-.008 || v.obj[1] > v.goal[1]+.008 },
 		func(v view) vec { return vec{v.hand[0], v.goal[1] + v.hand[1] - v.obj[1], v.hand[2]} }, 1},
 	{"insert", always, func(v view) vec { return sub(carry(peg, v), pegHead) }, 1},
-}
+}...)
 
 var slideScript = script{
 	{"hover", func(v view) bool { return !aligned(v, v.obj, plate.dish+.005) }, func(v view) vec { return over(v, v.obj, v.obj[2]+safe) }, 1},
