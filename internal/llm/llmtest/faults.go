@@ -167,7 +167,7 @@ func Faults() []Fault {
 				return
 			}
 			a := s.server.answer(s.Request)
-			writeJSON(s.W, map[string]any{"created": 1.5, "choices": []any{map[string]any{"finish_reason": "stop",
+			writeJSON(s.W, map[string]any{"created": 1.5, "choices": []any{map[string]any{"finish_reason": a.end(),
 				"message": map[string]any{"role": "assistant", "content": []any{map[string]any{"type": "text", "text": a.Text}}}}},
 				"usage": map[string]any{"prompt_tokens": 5, "completion_tokens": 5}})
 		}},
@@ -178,8 +178,8 @@ func Faults() []Fault {
 				s.Good(nil)
 				return
 			}
-			writeJSON(s.W, map[string]any{"choices": []any{map[string]any{"index": 0, "finish_reason": "stop",
-				"message": map[string]any{"content": s.server.answer(s.Request).Text}}}})
+			a := s.server.answer(s.Request)
+			writeJSON(s.W, map[string]any{"choices": []any{map[string]any{"index": 0, "finish_reason": a.end(), "message": map[string]any{"content": a.Text}}}})
 		}},
 		{ID: "C12", Name: "429 with Retry-After", Want: Fails, Once: true, Serve: func(s Scene) {
 			s.W.Header().Set("Retry-After", "1")

@@ -56,6 +56,13 @@ type Reply struct {
 	Top       []chat.Token // alternatives of the first token, sent when asked for
 }
 
+func (a Reply) end() string {
+	if a.Finish == "" {
+		return "stop"
+	}
+	return a.Finish
+}
+
 // Server is a fake model server. Its methods are safe for concurrent use.
 type Server struct {
 	*httptest.Server
@@ -181,9 +188,7 @@ func (s *Server) serve(w http.ResponseWriter, hr *http.Request) {
 
 // good writes a regular answer.
 func (s *Server) good(w http.ResponseWriter, r Request, a Reply) {
-	if a.Finish == "" {
-		a.Finish = "stop"
-	}
+	a.Finish = a.end()
 	tokens := strings.SplitAfter(a.Text, " ")
 	prompt := 0
 	for _, m := range r.Messages {
@@ -247,6 +252,9 @@ func writeJSON(w http.ResponseWriter, v any) {
 type events struct{ w http.ResponseWriter }
 
 func (e events) head() {
+	if e.w.Header().Get("Content-Type") == "text/event-stream" {
+		return // a fault has begun the answer already
+	}
 	e.w.Header().Set("Content-Type", "text/event-stream")
 	e.w.WriteHeader(http.StatusOK)
 	e.w.(http.Flusher).Flush()
