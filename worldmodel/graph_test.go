@@ -126,3 +126,76 @@ func TestModelGraphFiniteDifferences(t *testing.T) {
 		}
 	}
 }
+
+func TestPolicyGraphFiniteDifferences(t *testing.T) {
+	c := toy()
+	c.Entropy = 0.3
+	n, g := newNet[float64](c), newNet[float64](c)
+	r := rng.New(4, "policy")
+	randomise(n, r)
+	p, err := newPolicyGraph(n, g, 6, 9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	for _, x := range [][]float64{p.feat, p.act, p.k, p.w, p.ret, p.slow, p.weight} {
+		for i := range x {
+			x[i] = r.NormFloat64()
+		}
+	}
+	if _, err := p.run(); err != nil {
+		t.Fatal(err)
+	}
+	grad := append([]float64(nil), g.flat...)
+	for _, ti := range n.tensors {
+		if ti.group != groupActor && ti.group != groupCritic {
+			continue
+		}
+		w := n.span(ti)
+		for range 6 {
+			i := r.IntN(len(w))
+			const eps = 1e-5
+			old := w[i]
+			w[i] = old + eps
+			up, _ := p.run()
+			w[i] = old - eps
+			down, _ := p.run()
+			w[i] = old
+			want, got := (up-down)/(2*eps), grad[ti.at+i]
+			if math.Abs(want-got) > 1e-6*math.Max(1, math.Abs(want)) {
+				t.Errorf("∂L/∂%s[%d] = %g, finite differences %g", ti.name, i, got, want)
+			}
+		}
+	}
+}
+
+// TestGraphIsDeterministic builds the same graph several times: Gorgonia sums
+// gradients of a shared node in an order of its own, which must not depend on a map.
+func TestGraphIsDeterministic(t *testing.T) {
+	c := toy()
+	var want []float32
+	for range 8 {
+		n, g := newNet[float32](c), newNet[float32](c)
+		r := rng.New(9, "same")
+		randomise(n, r)
+		m, err := newModelGraph(n, g, c.Batch, c.Length)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.fill(r)
+		for range 2 { // the second run of a graph too
+			if _, err := m.run(); err != nil {
+				t.Fatal(err)
+			}
+			if want == nil {
+				want = append(want, g.flat...)
+			}
+			for i, v := range g.flat {
+				if v != want[i] {
+					t.Fatalf("gradient %d differs between equal graphs: %g, %g", i, v, want[i])
+				}
+			}
+		}
+		m.close()
+	}
+}
