@@ -55,9 +55,10 @@ func newRoot(a *app) *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("muse {{.Version}}\n")
 	root.AddCommand(
-		demoCmd(a), envsCmd(a), playCmd(a), collectCmd(a), siblingsCmd(a), trainCmd(a), adaptCmd(a), assessCmd(a),
+		demoCmd(a), envsCmd(a), playCmd(a), collectCmd(a), siblingsCmd(a), trainCmd(a), adaptCmd(a), assessLogs(a, assessCmd(a)),
 		evalCmd(a), resultsCmd(a), replayCmd(a), benchCmd(a), checkModelCmd(a), corpusCmd(a), doctorCmd(a), versionCmd(a), renderCmd(a),
 	)
+	addGridarm(a, root)
 	root.SetHelpCommand(&cobra.Command{
 		Use: "help [COMMAND]", Short: "Help about any command", Args: cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
