@@ -24,7 +24,7 @@ func (m *Model) Abilities(ctx context.Context) (Abilities, error) {
 	if m.can != nil {
 		return *m.can, nil
 	}
-	a, err := m.probe(ctx)
+	a, err := m.probe(llm.OutsideUnits(ctx)) // whoever asks first
 	if err != nil {
 		return Abilities{}, err
 	}

@@ -156,7 +156,7 @@ func (g *gather) rest(ctx context.Context) error {
 			continue
 		}
 		wg.Go(func() {
-			if errs[i] = g.fetch(ctx, i); errs[i] != nil {
+			if errs[i] = g.fetch(llm.InUnit(ctx, fmt.Sprint(i)), i); errs[i] != nil {
 				cancel() // the others can't save the request
 			}
 		})

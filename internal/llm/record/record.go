@@ -1,9 +1,14 @@
 // Package record writes HTTP exchanges to a JSON-lines file and plays them back,
 // so that runs with a served model can be repeated without the server.
 //
-//	f, _ := os.Create("run.jsonl")
-//	t := record.New(f, http.DefaultTransport)   // openai.Options{Transport: t}
-//	t, err := record.Replay(f)                  // later
+//	t, err := record.Create("rec", http.DefaultTransport)   // openai.Options{Transport: t}
+//	t, err := record.Open("rec")                            // later
+//
+// [New] and [Replay] do the same with a writer and a reader.
+//
+// Equal requests get their answers in recorded order, each once. Pieces of work that
+// run side by side are kept apart by their name ([llm.InUnit]), so that a replay may
+// do them in another order.
 //
 // Headers are not recorded, except Content-Type and Retry-After of answers: a
 // key can't get into the file. A user, password or query in the URL is left out.
@@ -18,6 +23,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"unicode/utf8"
 
@@ -35,6 +41,7 @@ type Entry struct {
 	Format      string          `json:"format"`
 	Method      string          `json:"method"`
 	URL         string          `json:"url"`
+	Unit        string          `json:"unit,omitempty"`    // the piece of work that asked
 	Request     json.RawMessage `json:"request,omitempty"` // body, as JSON or a JSON string
 	Status      int             `json:"status"`
 	ContentType string          `json:"content_type,omitempty"`
@@ -43,8 +50,9 @@ type Entry struct {
 	Base64      bool            `json:"base64,omitempty"` // Body is not UTF-8 text
 }
 
-// key identifies a request: host and scheme may differ between recording and replay.
-func key(method, url string, body json.RawMessage) string {
+// key identifies a request of a unit: host and scheme may differ between recording
+// and replay.
+func key(unit, method, url string, body json.RawMessage) string {
 	path := url
 	for range 3 { // behind "scheme://host"
 		i := bytes.IndexByte([]byte(path), '/')
@@ -53,7 +61,15 @@ func key(method, url string, body json.RawMessage) string {
 		}
 		path = path[i+1:]
 	}
-	return method + " /" + path + "\n" + string(body)
+	return unit + "\n" + method + " /" + path + "\n" + string(body)
+}
+
+// check refuses entries of another version.
+func (e *Entry) check() error {
+	if e.Format != Format {
+		return fmt.Errorf("format is %.80q, this program reads %q: record again", e.Format, Format)
+	}
+	return nil
 }
 
 // Recorder is a RoundTripper that notes every exchange. Safe for concurrent use.
@@ -82,7 +98,7 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("record: answer of %s: %w", llm.CleanURL(req.URL.String()), err)
 	}
-	e := Entry{Format: Format, Method: req.Method, URL: llm.CleanURL(req.URL.String()), Request: body, Status: res.StatusCode,
+	e := Entry{Format: Format, Method: req.Method, URL: llm.CleanURL(req.URL.String()), Unit: llm.UnitOf(req.Context()), Request: body, Status: res.StatusCode,
 		ContentType: res.Header.Get("Content-Type"), RetryAfter: res.Header.Get("Retry-After"), Body: string(answer)}
 	if !utf8.Valid(answer) {
 		e.Body, e.Base64 = base64.StdEncoding.EncodeToString(answer), true
@@ -99,6 +115,16 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	res.Body = io.NopCloser(bytes.NewReader(answer))
 	return res, nil
+}
+
+// Close closes the file of [Create]; a recorder of [New] has none. Closing twice is fine.
+func (r *Recorder) Close() error {
+	if c, ok := r.w.(*numbered); ok {
+		if err := c.Close(); err != nil {
+			return fmt.Errorf("record: %w", err)
+		}
+	}
+	return nil
 }
 
 // take reads the body, puts it back and returns it as JSON.
@@ -122,17 +148,42 @@ func take(req *http.Request) (json.RawMessage, error) {
 	return json.Marshal(string(b))
 }
 
-// Player is a RoundTripper that answers from a recording. Safe for concurrent
-// use. Equal requests get their answers in recorded order, each once.
+// Player is a RoundTripper that answers from a recording. Safe for concurrent use.
 type Player struct {
 	mu   sync.Mutex
-	left map[string][]Entry
+	left map[string]map[string][]Entry // by outermost unit, then key
 	n    int
+	url  string // of the first entry
 }
+
+func newPlayer() *Player { return &Player{left: map[string]map[string][]Entry{}} }
+
+func (p *Player) add(e Entry) {
+	k, top := key(e.Unit, e.Method, e.URL, e.Request), llm.TopUnit(e.Unit)
+	if p.left[top] == nil {
+		p.left[top] = map[string][]Entry{}
+	}
+	p.left[top][k] = append(p.left[top][k], e)
+	p.n++
+	if p.url == "" {
+		p.url = e.URL
+	}
+}
+
+// forget drops what a unit recorded so far.
+func (p *Player) forget(top string) {
+	for _, es := range p.left[top] {
+		p.n -= len(es)
+	}
+	delete(p.left, top)
+}
+
+// URL is the address of the first recorded request.
+func (p *Player) URL() string { return p.url }
 
 // Replay reads a whole recording.
 func Replay(r io.Reader) (*Player, error) {
-	p := &Player{left: map[string][]Entry{}}
+	p := newPlayer()
 	sc := bufio.NewScanner(r)
 	sc.Buffer(nil, 64<<20)
 	for line := 1; sc.Scan(); line++ {
@@ -140,15 +191,14 @@ func Replay(r io.Reader) (*Player, error) {
 			continue
 		}
 		var e Entry
-		if err := json.Unmarshal(sc.Bytes(), &e); err != nil {
+		err := json.Unmarshal(sc.Bytes(), &e)
+		if err == nil {
+			err = e.check()
+		}
+		if err != nil {
 			return nil, fmt.Errorf("record: line %d: %w", line, err)
 		}
-		if e.Format != Format {
-			return nil, fmt.Errorf("record: line %d has format %q, this program reads %q: record again", line, e.Format, Format)
-		}
-		k := key(e.Method, e.URL, e.Request)
-		p.left[k] = append(p.left[k], e)
-		p.n++
+		p.add(e)
 	}
 	if err := sc.Err(); err != nil {
 		return nil, fmt.Errorf("record: %w", err)
@@ -163,6 +213,15 @@ func (p *Player) Left() int {
 	return p.n
 }
 
+// ends shows where a body begins and, as prompts grow at their end, where it ends.
+func ends(b []byte) string {
+	const most = 150
+	if len(b) <= 2*most {
+		return string(b)
+	}
+	return strings.ToValidUTF8(string(b[:most]), "") + " … " + strings.ToValidUTF8(string(b[len(b)-most:]), "")
+}
+
 // RoundTrip answers from the recording; a request that isn't there, or was
 // already answered as often as recorded, is an error that matches ErrUnknown.
 func (p *Player) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -174,11 +233,13 @@ func (p *Player) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	url := llm.CleanURL(req.URL.String())
-	k := key(req.Method, url, body)
+	unit := llm.UnitOf(req.Context())
+	k := key(unit, req.Method, url, body)
 	p.mu.Lock()
-	es, known := p.left[k]
+	of := p.left[llm.TopUnit(unit)]
+	es, known := of[k]
 	if len(es) > 0 {
-		p.left[k] = es[1:]
+		of[k] = es[1:]
 		p.n--
 	}
 	p.mu.Unlock()
@@ -187,7 +248,11 @@ func (p *Player) RoundTrip(req *http.Request) (*http.Response, error) {
 		if known {
 			why = "all its recorded answers are used up"
 		}
-		return nil, fmt.Errorf("%w: %s %s: %s; body begins %.200s", ErrUnknown, req.Method, url, why, body)
+		if unit != "" {
+			unit = " for " + unit
+		}
+		return nil, fmt.Errorf("%w: %s %s%s: %s (a replay needs the settings of the recorded run); the body is %s",
+			ErrUnknown, req.Method, url, unit, why, ends(body))
 	}
 	e := es[0]
 	answer := []byte(e.Body)

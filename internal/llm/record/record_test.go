@@ -2,13 +2,18 @@ package record
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/muse-agent/muse/internal/llm"
 )
 
 func post(t *testing.T, c *http.Client, url, body string) (int, string, error) {
@@ -74,6 +79,95 @@ func TestRecordAndReplay(t *testing.T) {
 	}
 	if _, _, err := post(t, play, "http://elsewhere/v1/chat", `{"a":2}`); !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), `{"a":2}`) {
 		t.Errorf("another body: %v", err)
+	}
+}
+
+// Two episodes ask the same; a third is interrupted and begun anew by another process.
+func TestFolderKeepsUnitsApart(t *testing.T) {
+	n := 0
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n++
+		fmt.Fprint(w, n)
+	}))
+	defer srv.Close()
+	dir := filepath.Join(t.TempDir(), "rec")
+	ask := func(rt http.RoundTripper, unit, body string) string {
+		t.Helper()
+		ctx := llm.OutsideUnits(context.Background())
+		if unit != "" {
+			ctx = llm.InUnit(llm.InUnit(ctx, unit), "0")
+		}
+		req, err := http.NewRequestWithContext(ctx, "POST", srv.URL+"/v1/x", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := (&http.Client{Transport: rt}).Do(req)
+		if err != nil {
+			return err.Error()
+		}
+		defer res.Body.Close()
+		b, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	process := func(units ...string) {
+		rec, err := Create(dir, http.DefaultTransport)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, u := range units {
+			ask(rec, u, `"q"`)
+		}
+		if err := errors.Join(rec.Close(), rec.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	process()                       // asks nothing, leaves nothing
+	process("", "a", "b", "c", "b") // 1 … 5
+	process("c", "c", "d")          // 6 … 8
+	names, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(names) != 2 {
+		t.Fatalf("files %v, %v; want two", names, err)
+	}
+	f, err := os.OpenFile(names[1], os.O_APPEND|os.O_WRONLY, 0) // the second process is killed
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(`{"format":"muse/h`); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	srv.Close()
+	p, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := srv.URL + "/v1/x"; p.URL() != want || p.Left() != 7 {
+		t.Errorf("from %s, %d left; want %s and 7", p.URL(), p.Left(), want)
+	}
+	for _, c := range []struct{ unit, want string }{{"b", "3"}, {"c", "6"}, {"b", "5"}, {"a", "2"}, {"d", "8"}, {"", "1"}, {"c", "7"}} {
+		if got := ask(p, c.unit, `"q"`); got != c.want {
+			t.Errorf("unit %q gets %s, want %s", c.unit, got, c.want)
+		}
+	}
+	for _, w := range []string{"for d|0", "used up", "settings of the recorded run"} {
+		if got := ask(p, "d", `"q"`); !strings.Contains(got, w) {
+			t.Errorf("%q lacks %q", got, w)
+		}
+	}
+	if got := ask(p, "d", `"`+strings.Repeat("long ", 100)+`end"`); !strings.Contains(got, `… `) || !strings.Contains(got, `end"`) {
+		t.Errorf("a long body: %q", got)
+	}
+	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "--record") {
+		t.Errorf("a folder without recording: %v", err)
+	}
+	if err := os.WriteFile(names[0], []byte("{\"format\":\"muse/http@1\"}\n{\"format\":\"x\"}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), names[0]+":2") {
+		t.Errorf("another format: %v", err)
 	}
 }
 
