@@ -13,18 +13,16 @@ import (
 // World.StepInto: the motion, contacts, reward, success and the observation; the load
 // is scripted play with noise, all tasks in turn, resets included.
 type BenchResult struct {
-	DecisionsPerS     float64            `json:"decisions_per_s"`      // state observations, one core, the best window
-	DecisionsPerSMean float64            `json:"decisions_per_s_mean"` // the same over all the time, whatever else the machine did
-	DecisionsPerSGrid float64            `json:"decisions_per_s_grid"` // with the raster
-	EnvStepsPerS      float64            `json:"env_steps_per_s"`      // Env.Step, which hands out new slices
-	AllocsPerStep     float64            `json:"allocs_per_step"`      // of StepInto, without resets
-	ResetUS           float64            `json:"reset_us"`             // World.Reset, µs
-	SnapshotNS        float64            `json:"snapshot_ns"`          // State and SetState, ns
-	SlowestTask       string             `json:"slowest_task"`
-	ByTask            map[string]float64 `json:"decisions_per_s_by_task"`
-	Tasks             int                `json:"tasks"`
-	Decisions         int                `json:"decisions"` // length of the load that is replayed
-	WindowMS          float64            `json:"window_ms"`
+	DecisionsPerS     float64 `json:"decisions_per_s"`      // state observations, one core, the best window
+	DecisionsPerSMean float64 `json:"decisions_per_s_mean"` // the same over all the time, whatever else the machine did
+	DecisionsPerSGrid float64 `json:"decisions_per_s_grid"` // with the raster
+	EnvStepsPerS      float64 `json:"env_steps_per_s"`      // Env.Step, which hands out new slices
+	AllocsPerStep     float64 `json:"allocs_per_step"`      // of StepInto, without resets
+	ResetUS           float64 `json:"reset_us"`             // World.Reset, µs
+	SnapshotNS        float64 `json:"snapshot_ns"`          // State and SetState, ns
+	Tasks             int     `json:"tasks"`
+	Decisions         int     `json:"decisions"` // length of the load that is replayed
+	WindowMS          float64 `json:"window_ms"`
 }
 
 // benchScript is one episode of a task with the actions to take.
@@ -69,7 +67,7 @@ const benchWindow = 5 * time.Millisecond
 // clockEvery is how many replayed scripts lie between two looks at the clock.
 const clockEvery = 4
 
-// Bench measures the engine for about 5×d (d is at least 20 ms) with GOMAXPROCS set to
+// Bench measures the engine for about 4×d (d is at least 20 ms) with GOMAXPROCS set to
 // 1 meanwhile: run nothing else in the process.
 func Bench(ctx context.Context, d time.Duration) (BenchResult, error) {
 	d = max(d, 4*benchWindow)
@@ -77,7 +75,7 @@ func Bench(ctx context.Context, d time.Duration) (BenchResult, error) {
 	if err != nil {
 		return BenchResult{}, err
 	}
-	res := BenchResult{Tasks: len(Tasks()), ByTask: map[string]float64{}, WindowMS: float64(benchWindow.Microseconds()) / 1e3}
+	res := BenchResult{Tasks: len(Tasks()), WindowMS: float64(benchWindow.Microseconds()) / 1e3}
 	for _, s := range scripts {
 		res.Decisions += len(s.acts)
 	}
@@ -97,21 +95,6 @@ func Bench(ctx context.Context, d time.Duration) (BenchResult, error) {
 	}
 	if res.DecisionsPerSGrid, _, err = rate(ctx, d, scripts, raster.play); err != nil {
 		return res, err
-	}
-	for _, t := range Tasks() {
-		var mine []benchScript
-		for _, s := range scripts {
-			if s.task == t {
-				mine = append(mine, s)
-			}
-		}
-		best, _, err := rate(ctx, max(d/time.Duration(res.Tasks), 4*benchWindow), mine, plain.play)
-		if err != nil {
-			return res, err
-		}
-		if res.ByTask[t.String()] = best; res.SlowestTask == "" || best < res.ByTask[res.SlowestTask] {
-			res.SlowestTask = t.String()
-		}
 	}
 	if res.EnvStepsPerS, err = envRate(ctx, d, scripts); err != nil {
 		return res, err
