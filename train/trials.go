@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/muse-agent/muse/envs/textworld"
+	"github.com/muse-agent/muse/internal/llm"
 	"github.com/muse-agent/muse/internal/rng"
 	"github.com/muse-agent/muse/reflexion"
 )
@@ -137,7 +138,9 @@ func (b *Bench) runUnits(ctx context.Context, r *Run, label string, plan []strin
 	p := NewProgress(b.Progress, b.TTY, label, from, len(plan))
 	defer p.Close()
 	n, won := 0, 0
-	return Ordered(ctx, b.Workers, from, len(plan), work, func(i int, u unitResult) error {
+	return Ordered(ctx, b.Workers, from, len(plan), func(ctx context.Context, i int) (unitResult, error) {
+		return work(llm.InUnit(ctx, plan[i]), i)
+	}, func(i int, u unitResult) error {
 		lines := make([]any, len(u.episodes))
 		for j := range u.episodes {
 			u.episodes[j].Unit = plan[i]
