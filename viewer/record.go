@@ -75,6 +75,13 @@ type Usage struct {
 	Estimated        bool `json:"usage_estimated"`
 }
 
+func (u *Usage) clamp() {
+	const most = 1 << 40 // sums of them stay far from overflow
+	for _, n := range []*int{&u.PromptTokens, &u.CompletionTokens, &u.Calls} {
+		*n = min(max(*n, 0), most)
+	}
+}
+
 // Step is one command with its answer.
 type Step struct {
 	Action      Value   `json:"action"`
@@ -215,7 +222,9 @@ func Decode(line []byte) (*Episode, error) {
 	if err := json.Unmarshal(line, e); err != nil {
 		return nil, err
 	}
+	e.Usage.clamp()
 	for i := range e.Steps {
+		e.Steps[i].Trace.Usage.clamp()
 		for j := range e.Steps[i].Trace.Candidates {
 			if a := e.Steps[i].Trace.Candidates[j].Assessed; a != nil {
 				a.P = min(max(a.P, 0), 1)

@@ -37,7 +37,7 @@ func Clean(s string) string {
 			s = s[:i] + "…"
 			break
 		}
-		plain = plain && clean1(r) == r
+		plain = plain && clean1(r) == r && r != utf8.RuneError
 	}
 	if plain {
 		return s

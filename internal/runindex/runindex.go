@@ -83,6 +83,8 @@ type Bin struct {
 // NothingHappens is the game's answer to a command without effect.
 const NothingHappens = "Nothing happens."
 
+const nothing = `"` + NothingHappens + `"` // as JSON
+
 // Builder makes an index line by line.
 type Builder struct {
 	ix  Index
@@ -118,7 +120,7 @@ type line struct {
 		CompletionTokens int `json:"completion_tokens"`
 	} `json:"usage"`
 	Steps []struct {
-		Observation string `json:"observation"`
+		Observation json.RawMessage `json:"observation"` // a text, or numbers
 		Trace       struct {
 			Candidates []struct {
 				Assessed *struct {
@@ -168,7 +170,7 @@ func (b *Builder) Add(offset int64, end int64, text []byte) error {
 	sum := P{}
 	for i := range l.Steps {
 		s := &l.Steps[i]
-		if s.Observation == NothingHappens {
+		if string(s.Observation) == nothing {
 			e.Nothing++
 		}
 		k := s.Trace.Choice.Index
