@@ -242,14 +242,15 @@ func (r *Replay) draw(rnd *rand.Rand, b, t int) ([]sequence, error) {
 	return out, nil
 }
 
-// load fills the leaves of m with sequences. The step before a sequence supplies the
+// load fills sequences at, at+1, … of the leaves of m. The step before a sequence supplies the
 // stored state; where there is none, a sequence begins like an episode.
-func (r *Replay) load(seqs []sequence, m *modelGraph[float32]) {
-	c := r.cfg
-	b, x := len(seqs), c.Obs+c.Grid
-	clear(m.h0)
-	clear(m.z0)
+func (r *Replay) load(seqs []sequence, m *modelGraph[float32], at int) {
+	c, length := m.net.cfg, m.scan.t
+	b, x := m.scan.b, c.Obs+c.Grid
 	for i, q := range seqs {
+		i += at
+		clear(m.h0[i*c.Deter : (i+1)*c.Deter])
+		clear(m.z0[i*c.latent() : (i+1)*c.latent()])
 		l := &r.lanes[q.lane]
 		if k := (q.from - 1 + r.size) % r.size; q.from > max(0, l.n-r.size) && l.flags[k]&flagLatent != 0 {
 			copy(m.h0[i*c.Deter:(i+1)*c.Deter], l.h[k*c.Deter:])
@@ -257,7 +258,7 @@ func (r *Replay) load(seqs []sequence, m *modelGraph[float32]) {
 				m.z0[i*c.latent()+j*c.Classes+int(l.z[k*c.Stoch+j])] = 1
 			}
 		}
-		for t := range c.Length {
+		for t := range length {
 			k, row := (q.from+t)%r.size, t*b+i
 			encodeObs(m.obs[row*x:(row+1)*x], l.obs[k*c.Obs:(k+1)*c.Obs], nil)
 			for j, v := range l.grid[k*c.Grid : (k+1)*c.Grid] {
@@ -285,13 +286,13 @@ func (r *Replay) load(seqs []sequence, m *modelGraph[float32]) {
 	}
 }
 
-// store writes the states of a run of m back.
-func (r *Replay) store(seqs []sequence, m *modelGraph[float32]) {
-	b, w := len(seqs), m.scan.width()
+// store writes the states of a run of m, loaded at at, back.
+func (r *Replay) store(seqs []sequence, m *modelGraph[float32], at int) {
+	b, w := m.scan.b, m.scan.width()
 	for i, q := range seqs {
 		l := &r.lanes[q.lane]
-		for t := range r.cfg.Length {
-			row := t*b + i
+		for t := range m.scan.t {
+			row := t*b + at + i
 			r.setLatent(l, (q.from+t)%r.size, m.out.outs[row*w:row*w+r.cfg.StateDim()])
 		}
 	}

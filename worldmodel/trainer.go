@@ -88,17 +88,39 @@ func (t *Trainer) Close() error {
 // Update draws a batch, trains world model, actor and critic on it once, and writes
 // the new latent states back into the replay. On an error that matches [ErrDiverged]
 // weights and optimiser are as before.
-func (t *Trainer) Update(r *Replay) (Metrics, error) {
+func (t *Trainer) Update(r *Replay) (Metrics, error) { return t.UpdateMixed(r, nil, 1) }
+
+// UpdateMixed is [Trainer.Update] with the share of the sequences, rounded, from r and
+// the others from old: a new task beside the replay of the training tasks. old may be
+// nil if share is 1.
+func (t *Trainer) UpdateMixed(r, old *Replay, share float64) (Metrics, error) {
 	c := t.m.cfg
-	if c.StateDim() != r.cfg.StateDim() || c.Obs != r.cfg.Obs || c.Grid != r.cfg.Grid || c.Action != r.cfg.Action || c.Quantiles != r.cfg.Quantiles || c.Stoch != r.cfg.Stoch || c.Length != r.cfg.Length {
-		return Metrics{}, errors.New("worldmodel: the replay was made for a model of other sizes; make it from the model's Config")
-	}
 	rnd := rng.New(t.seed, "update", t.updates)
-	seqs, err := r.draw(rnd, c.Batch, c.Length)
-	if err != nil {
-		return Metrics{}, err
+	own := min(max(int(math.Round(share*float64(c.Batch))), 0), c.Batch)
+	parts := []struct {
+		r    *Replay
+		n    int
+		seqs []sequence
+	}{{r: r, n: own}, {r: old, n: c.Batch - own}}
+	at := 0
+	for i := range parts {
+		p := &parts[i]
+		if p.n == 0 {
+			continue
+		}
+		if p.r == nil {
+			return Metrics{}, fmt.Errorf("worldmodel: %d of %d sequences come from a replay that is nil", p.n, c.Batch)
+		}
+		if !c.sameSizes(p.r.cfg) {
+			return Metrics{}, errors.New("worldmodel: the replay was made for a model of other sizes; make it from the model's Config")
+		}
+		var err error
+		if p.seqs, err = p.r.draw(rnd, p.n, c.Length); err != nil {
+			return Metrics{}, err
+		}
+		p.r.load(p.seqs, t.model, at)
+		at += p.n
 	}
-	r.load(seqs, t.model)
 	for i := range t.model.u {
 		t.model.u[i] = rnd.Float32()
 	}
@@ -106,8 +128,18 @@ func (t *Trainer) Update(r *Replay) (Metrics, error) {
 	if err != nil {
 		return m, err
 	}
-	r.store(seqs, t.model)
+	at = 0
+	for _, p := range parts {
+		p.r.store(p.seqs, t.model, at)
+		at += p.n
+	}
 	return m, nil
+}
+
+// sameSizes reports whether steps and states of two configurations fit each other.
+func (c Config) sameSizes(o Config) bool {
+	return c.Obs == o.Obs && c.Grid == o.Grid && c.Action == o.Action && c.Quantiles == o.Quantiles &&
+		c.Deter == o.Deter && c.Stoch == o.Stoch && c.Classes == o.Classes
 }
 
 // learn is Update for leaves that are filled in already.
