@@ -31,7 +31,7 @@ func TestReflectionsAreReadWhole(t *testing.T) {
 	m, _ := Lookup("weak")
 	places := 0
 	for i, g := range games(t, 60, "val") {
-		tr, err := playOnce(m, g, testPrior(t), nil, Level{Confuse: .4, Recover: .05}, rng.New(5, "advice", i))
+		tr, err := playOnce(m, g, testPrior(t), nil, Level{Confuse: .4, Recover: .05}, Limit, rng.New(5, "advice", i))
 		if err != nil {
 			t.Fatal(err)
 		}

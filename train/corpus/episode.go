@@ -34,6 +34,8 @@ type Episode struct {
 	Won      bool      `json:"won"`
 	Mix      string    `json:"mix"`
 	Segments []Segment `json:"segments"`
+	// Watched: the weights are all there is to learn, tags included; see [Mixture].
+	Watched bool `json:"watched,omitempty"`
 }
 
 // Text is the whole text of the episode.
@@ -60,11 +62,11 @@ type trial struct {
 	fails map[string]int // commands without effect by reason
 }
 
-// play lets a player of a level play a game for at most Limit commands.
-func play(p *player, w world, level Level, modes []ModeWeight) trial {
+// play lets a player of a level play a game for at most limit commands.
+func play(p *player, w world, level Level, modes []ModeWeight, limit int) trial {
 	t := trial{plan: p.plan(), fails: map[string]int{}}
 	c := confusion{level: level, modes: modes}
-	for len(t.pairs) < Limit && !w.Won() {
+	for len(t.pairs) < limit && !w.Won() {
 		think, action := p.decide(&c)
 		obs, effect := w.Do(action)
 		obs = textworld.CutArrival(obs)
@@ -100,6 +102,17 @@ func (t trial) segments(intro string, given []string) ([]Segment, error) {
 		return append(s, Segment{"end", "\n[end: won]", 1}), nil
 	}
 	return append(s, Segment{"end", "\n[end: lost]", 1}, Segment{"reflection", "\nreflection: " + Reflect(task, t.pairs), 1}), nil
+}
+
+// watched leaves a lost trial's closing reflection as the only thing to learn, with
+// the line break that ends it.
+func watched(segs []Segment) []Segment {
+	for i := range segs {
+		segs[i].W = 0
+	}
+	last := &segs[len(segs)-1]
+	last.T, last.W = last.T+"\n", 1
+	return segs
 }
 
 var namePattern = regexp.MustCompile(`\b([a-z]+) (\d+)\b`)

@@ -25,7 +25,7 @@ func reflections(m Mixture, g *textworld.Game, prior *Prior, r *rand.Rand) ([]st
 	trials := []int{1, 1, 1, 1, 2, 2, 3}[r.IntN(7)]
 	var out []string
 	for tries := 0; len(out) < trials && tries < trials+3; tries++ {
-		t, err := playOnce(m, g, prior, out, trialPlayer, r)
+		t, err := playOnce(m, g, prior, out, trialPlayer, Limit, r)
 		if err != nil {
 			return nil, err
 		}

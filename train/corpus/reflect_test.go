@@ -107,7 +107,7 @@ func TestWrongHintIsSurvived(t *testing.T) {
 		}
 		r := rng.New(2, i)
 		h := hint(goal, g.Contents(), true, r)
-		tr, err := playOnce(m, g, testPrior(t), []string{h}, Level{}, r)
+		tr, err := playOnce(m, g, testPrior(t), []string{h}, Level{}, Limit, r)
 		if err != nil {
 			t.Fatal(err)
 		}

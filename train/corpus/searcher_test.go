@@ -40,7 +40,7 @@ func TestLucidSearcherWins(t *testing.T) {
 		gs := games(t, c.n, c.split)
 		wins, steps := 0, 0
 		for i, g := range gs {
-			tr, err := playOnce(m, g, testPrior(t), nil, Level{}, rng.New(1, c.split, i))
+			tr, err := playOnce(m, g, testPrior(t), nil, Level{}, Limit, rng.New(1, c.split, i))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -82,7 +82,7 @@ func TestPlayersSeeTextOnly(t *testing.T) {
 	m, _ := Lookup("weak")
 	for i, g := range games(t, 0, "unseen") {
 		for k, l := range m.Levels {
-			tr, err := playOnce(m, g, testPrior(t), nil, l, rng.New(7, i, k))
+			tr, err := playOnce(m, g, testPrior(t), nil, l, Limit, rng.New(7, i, k))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,7 +94,7 @@ func TestPlayersSeeTextOnly(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			again := play(p, w, l, m.Modes)
+			again := play(p, w, l, m.Modes, Limit)
 			if again.plan != tr.plan {
 				t.Fatalf("%s: plan %q in the game, %q from its texts", g.ID(), tr.plan, again.plan)
 			}
@@ -112,7 +112,7 @@ func TestPlayersSeeTextOnly(t *testing.T) {
 func TestLucidThoughtsAreTrue(t *testing.T) {
 	m, _ := Lookup("strong")
 	for i, g := range games(t, 0, "seen") {
-		tr, err := playOnce(m, g, testPrior(t), nil, Level{}, rng.New(8, i))
+		tr, err := playOnce(m, g, testPrior(t), nil, Level{}, Limit, rng.New(8, i))
 		if err != nil {
 			t.Fatal(err)
 		}

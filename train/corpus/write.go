@@ -20,7 +20,7 @@ import (
 type Options struct {
 	Seed     uint64
 	Episodes int    // how many to write, ≥ 1
-	Mixture  string // name of a mixture: weak, base, strong
+	Mixture  string // name of a mixture: weak, base, strong, lost
 	Split    string // games to play, default "actor": the training games that belong to the actor
 	// Custom replaces the named mixture when not nil.
 	Custom *Mixture
@@ -29,6 +29,23 @@ type Options struct {
 // maxTokens is the estimated length beyond which an episode is played again with
 // another game: the model's context ends somewhere.
 const maxTokens = 1400
+
+// minWatched is the shortest watched trial: a shorter one has shown nothing.
+const minWatched = 6
+
+// keepShown is the share kept of lost trials that displayed the thing sought. Who
+// takes what it wants anywhere wins where the thing is: of its lost trials a quarter
+// have displayed it, of the scripted players' two thirds.
+const keepShown = .17
+
+// stuck reports whether a trial is one to be watched.
+func (t trial) stuck(goal string, r *rand.Rand) bool {
+	if t.won {
+		return false
+	}
+	with, _, err := Shown(goal, t.pairs)
+	return err != nil || len(with) == 0 || r.Float64() < keepShown
+}
 
 // chunk is how many episodes a worker writes at a time.
 const chunk = 32
@@ -146,7 +163,8 @@ var actorPrior = sync.OnceValues(func() (*Prior, error) {
 
 func writeEpisode(w io.Writer, st *Stats, m Mixture, games []*textworld.Game, prior *Prior, r *rand.Rand) error {
 	e, level, t, err := makeEpisode(m, games[r.IntN(len(games))], prior, r)
-	for tries := 0; err == nil && estimateTokens(e.Text()) > maxTokens && tries < 8; tries++ {
+	// Another game, not another trial: some games are never lost without showing the thing.
+	for tries := 0; err == nil && (tries < 8 && estimateTokens(e.Text()) > maxTokens || m.Watched && !t.stuck(e.Segments[0].T, r)); tries++ {
 		e, level, t, err = makeEpisode(m, games[r.IntN(len(games))], prior, r)
 	}
 	if err != nil {
@@ -169,13 +187,20 @@ func makeEpisode(m Mixture, g *textworld.Game, prior *Prior, r *rand.Rand) (Epis
 			return Episode{}, 0, trial{}, err
 		}
 	}
-	t, err := playOnce(m, g, prior, given, m.Levels[level], r)
+	limit := Limit
+	if m.Watched {
+		limit = minWatched + r.IntN(Limit-minWatched+1)
+	}
+	t, err := playOnce(m, g, prior, given, m.Levels[level], limit, r)
 	if err != nil {
 		return Episode{}, 0, trial{}, err
 	}
 	segs, err := t.segments(intro, given)
 	if err != nil {
 		return Episode{}, 0, trial{}, fmt.Errorf("corpus: game %s: %w", g.ID(), err)
+	}
+	if m.Watched && !t.won {
+		segs = watched(segs)
 	}
 	if r.Float64() < m.Renumber {
 		places := map[string]bool{}
@@ -184,16 +209,16 @@ func makeEpisode(m Mixture, g *textworld.Game, prior *Prior, r *rand.Rand) (Epis
 		}
 		renumber(segs, places, r)
 	}
-	return Episode{g.ID(), t.won, m.Name, segs}, level, t, nil
+	return Episode{g.ID(), t.won, m.Name, segs, m.Watched}, level, t, nil
 }
 
-func playOnce(m Mixture, g *textworld.Game, prior *Prior, given []string, l Level, r *rand.Rand) (trial, error) {
+func playOnce(m Mixture, g *textworld.Game, prior *Prior, given []string, l Level, limit int, r *rand.Rand) (trial, error) {
 	w := textworld.NewWorld(g, textworld.DialectMove)
 	p, err := newPlayer(prior, w.Intro(), given, m.Noise, r)
 	if err != nil {
 		return trial{}, fmt.Errorf("corpus: game %s: %w", g.ID(), err)
 	}
-	return play(p, w, l, m.Modes), nil
+	return play(p, w, l, m.Modes, limit), nil
 }
 
 func drawLevel(levels []Level, r *rand.Rand) int {

@@ -234,7 +234,7 @@ func TestOptionErrors(t *testing.T) {
 		want string
 	}{
 		{Options{Mixture: "base"}, "at least 1"},
-		{Options{Episodes: 1, Mixture: "medium"}, "base, strong, weak"},
+		{Options{Episodes: 1, Mixture: "medium"}, "base, lost, strong, weak"},
 		{Options{Episodes: 1, Mixture: "base", Split: "trian"}, "trian"},
 		{Options{Episodes: 1, Custom: &Mixture{Name: "mine", Levels: []Level{{2, 0, 1}}, Misled: 7}}, "Misled is 7"},
 	} {
@@ -311,4 +311,49 @@ func BenchmarkWrite(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "episodes/s")
+}
+
+// Watched trials are lost, stuck as small actors are, and teach nothing but the
+// reflection with its end.
+func TestWatchedTrialsTeachReflectionsOnly(t *testing.T) {
+	text, st := write(t, Options{Seed: 11, Episodes: 160, Mixture: "lost"})
+	if st.Wins() != 0 {
+		t.Errorf("%d of the episodes are won", st.Wins())
+	}
+	lengths, named, few := map[int]int{}, 0, 0
+	for _, e := range episodes(t, text) {
+		n := len(e.Segments) - 1
+		last, acts, places := e.Segments[n], 0, map[string]bool{}
+		for _, s := range e.Segments[:n] {
+			if s.W != 0 {
+				t.Errorf("%s: %q has weight %g", e.ID, s.T, s.W)
+			}
+			if s.K == "act" {
+				acts++
+			}
+			if s.K == "obs" && strings.Contains(s.T, "you see ") {
+				places[s.T] = true
+			}
+		}
+		body, closed := strings.CutSuffix(last.T, "\n")
+		a := ReadAdvice(strings.TrimPrefix(body, "\nreflection: "))
+		if !e.Watched || !closed || last.K != "reflection" || last.W != 1 || !a.Whole {
+			t.Errorf("%s ends in %+v", e.ID, last)
+		}
+		lengths[acts]++
+		if len(a.First) > 0 {
+			named++
+		}
+		if len(places) <= 2 {
+			few++
+		}
+	}
+	if len(lengths) < 30 || lengths[Limit] > 20 {
+		t.Errorf("%d different lengths, %d of %d commands", len(lengths), lengths[Limit], Limit)
+	}
+	// Of a small actor's own 94 lost episodes, 24 had shown the thing, 73 at most two places.
+	t.Logf("%d of 160 name a place, %d saw at most two", named, few)
+	if named < 20 || named > 70 || few < 100 {
+		t.Errorf("%d of 160 name a place, %d saw at most two: not like an actor's own", named, few)
+	}
 }

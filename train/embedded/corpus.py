@@ -15,7 +15,7 @@ import numpy as np
 PAD, BOS = 0, 1
 #: Kinds whose first token (the tag that opens the line) is always learnt: it is the
 #: decision what to write next. For an observation that token is the bare newline,
-#: which ends the command.
+#: which ends the command. (Not in "watched" episodes: there the weights are all.)
 TAG_WEIGHT = {"plan": 1.0, "think": 1.0, "act": 1.0, "end": 1.0, "obs": 1.0}
 #: Index of each kind in the per-token kind array of `encode`.
 KINDS = ["task", "room", "reflection", "plan", "think", "act", "obs", "end"]
@@ -74,7 +74,7 @@ class Encoder:
         for s in record["segments"]:
             e = self.ids(s["t"])
             w = [float(s["w"])] * len(e)
-            if s["t"].startswith("\n") and s["k"] in TAG_WEIGHT and w:
+            if s["t"].startswith("\n") and s["k"] in TAG_WEIGHT and w and not record.get("watched"):
                 w[0] = TAG_WEIGHT[s["k"]]
             ids += e
             weights += w

@@ -96,6 +96,9 @@ def test_weights_follow_segments(household):
     assert [round(float(w), 1) for w in weights[-6:]] == [1, 0, 0, 0, 1, 0.4]
     assert corpus.KINDS[kinds[-1]] == "obs"
     assert len(corpus.Encoder(t).encode(record, 4)[0]) == 4
+    # Of a watched episode nothing is learnt but what has a weight.
+    record.update(watched=True)
+    assert [round(float(w), 1) for w in corpus.Encoder(t).encode(record, 100)[1][-6:]] == [0, 0, 0, 0, 0.4, 0.4]
 
 
 def test_batches_cover_a_pass_once(household):
