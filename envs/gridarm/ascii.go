@@ -49,11 +49,10 @@ func (w *World) Render() string {
 	s := &w.s
 	fmt.Fprintf(&b, "%s, decision %d, hand %.2f %.2f %.2f, fingers %.1f\n", s.Task, s.Steps, s.Hand[0], s.Hand[1], s.Hand[2], s.Open)
 	for i, line := range views[0] {
-		b.WriteString(line)
 		if k := i - (len(views[0]) - len(views[1])); k >= 0 {
-			b.WriteString("   " + views[1][k])
+			line += "   " + views[1][k]
 		}
-		b.WriteByte('\n')
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	return b.String()
 }

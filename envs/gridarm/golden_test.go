@@ -4,50 +4,13 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/muse-agent/muse/envs/gridarm"
 	"github.com/muse-agent/muse/internal/rng"
 )
-
-var update = flag.Bool("update", false, "write the golden files and the pages of the tasks anew")
-
-// golden compares got with a file, or writes it with -update.
-func golden(t *testing.T, path string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v; write it with: go test ./envs/gridarm -update", err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs:\n%s", path, firstDifference(got, want))
-	}
-}
-
-func firstDifference(got, want []byte) string {
-	g, w := strings.Split(string(got), "\n"), strings.Split(string(want), "\n")
-	for i := range min(len(g), len(w)) {
-		if g[i] != w[i] {
-			return fmt.Sprintf("line %d\n got  %s\n want %s", i+1, g[i], w[i])
-		}
-	}
-	return fmt.Sprintf("%d lines, want %d", len(g), len(w))
-}
 
 // trajectory is every byte of an episode of half random, half scripted decisions.
 func trajectory(t *testing.T, w *gridarm.World, seed uint64, episode int) []byte {
@@ -103,7 +66,7 @@ func TestSameSeedSameBytes(t *testing.T) {
 		}
 		fmt.Fprintf(&table, "%x  %s\n", h.Sum(nil), task)
 	}
-	golden(t, "testdata/trajectories.sha256", table.Bytes())
+	gridarm.Golden(t, "testdata/trajectories.sha256", table.Bytes())
 }
 
 // Seeds, episodes and tasks have starts of their own.
@@ -140,5 +103,5 @@ func TestPictures(t *testing.T) {
 		}
 		fmt.Fprintln(&out, w.Render())
 	}
-	golden(t, "testdata/pictures.txt", out.Bytes())
+	gridarm.Golden(t, "testdata/pictures.txt", out.Bytes())
 }
