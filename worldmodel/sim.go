@@ -253,3 +253,9 @@ func (s *Sim) Decode(state, obs, grid []float32) {
 		grid[i] = sigmoid(s.out[c.Obs+i])
 	}
 }
+
+// Latents are the widths of a state: h has deter numbers, z has stoch groups of classes
+// numbers.
+func (s *Sim) Latents() (deter, stoch, classes int) {
+	return s.m.cfg.Deter, s.m.cfg.Stoch, s.m.cfg.Classes
+}
