@@ -189,7 +189,9 @@ func makeEpisode(m Mixture, g *textworld.Game, prior *Prior, r *rand.Rand) (Epis
 	}
 	limit := Limit
 	if m.Watched {
-		limit = minWatched + r.IntN(Limit-minWatched+1)
+		// Short ones more often: what comes before the reflection costs time to read and teaches nothing.
+		u := r.Float64()
+		limit = minWatched + int(u*u*u*float64(Limit-minWatched+1))
 	}
 	t, err := playOnce(m, g, prior, given, m.Levels[level], limit, r)
 	if err != nil {
