@@ -22,7 +22,7 @@ type AdaptConfig struct {
 
 // DefaultAdapt returns the settings that were measured best.
 func DefaultAdapt() AdaptConfig {
-	return AdaptConfig{LR: 3e-4, WeightDecay: 1e-2, Epochs: 10, Batch: 32, Replay: 256, FreshWeight: 2, Seed: 1}
+	return AdaptConfig{LR: 1e-4, WeightDecay: 1e-2, Epochs: 10, Batch: 32, Replay: 256, FreshWeight: 2, Seed: 1}
 }
 
 // Validate reports all problems at once.

@@ -37,8 +37,8 @@ func Settings(base Config, inputs ...InputKind) []Config {
 	var out []Config
 	for _, l := range []Labels{LabelsOutcome, LabelsSibling} {
 		for _, k := range inputs {
-			c := base
-			c.Labels, c.Input = l, k
+			c := base.With(k)
+			c.Labels = l
 			out = append(out, c)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"sync"
 
@@ -119,6 +120,10 @@ func train(ctx context.Context, ex []Example, use, judge []bool, emb Embedder, c
 		}
 	}
 	rep.Rows = len(rows)
+	if cfg.Labels == LabelsSibling && rep.Siblings == 0 && slices.ContainsFunc(ex, func(e Example) bool { return e.State != "" }) {
+		return nil, rep, fmt.Errorf("%w: none of the sibling rows has any, so labels %q can't be learnt; collect siblings with their hidden states or use input %q",
+			ErrHidden, cfg.Labels, InputHistoryEmbedding)
+	}
 	if len(rows) == 0 {
 		return nil, rep, fmt.Errorf("%w: %d rows given, none fits labels %q and input %q", ErrNoRows, len(ex), cfg.Labels, cfg.Input)
 	}

@@ -37,7 +37,8 @@ func DefaultDemo() DemoConfig {
 	if err != nil {
 		panic(err) // a known name
 	}
-	c := DemoConfig{Episodes: 5, Tests: 1, Agent: a, MSA: selfassess.Default(), Adapt: selfassess.DefaultAdapt()}
+	a.Temperature = ActingTemperature
+	c := DemoConfig{Episodes: 5, Tests: 1, Agent: a, MSA: selfassess.DefaultFor(true), Adapt: selfassess.DefaultAdapt()}
 	c.MSA.Folds = 3 // calibration from fewer folds saves a third of the training
 	return c
 }
@@ -134,6 +135,9 @@ func (d *Demo) Run(ctx context.Context, run *Run) (*DemoResult, error) {
 	if len(d.Bench.Games) == 0 {
 		return nil, errors.New("train: demo: no games")
 	}
+	if err := d.read(ctx, "recorded episodes", d.Set.Episodes); err != nil {
+		return nil, err
+	}
 	msa, lines, err := d.train(ctx, run.Manifest, run.Path("msa"))
 	if err != nil {
 		return nil, err
@@ -141,6 +145,9 @@ func (d *Demo) Run(ctx context.Context, run *Run) (*DemoResult, error) {
 	d.say("2/3 %d adaptation episodes on each of %d unseen games, played without self-assessment", d.Config.Episodes, len(d.Bench.Games))
 	adapt, err := d.adapt(ctx, run.Manifest, run.Path("adapt"))
 	if err != nil {
+		return nil, err
+	}
+	if err := d.read(ctx, "adaptation episodes", adapt); err != nil {
 		return nil, err
 	}
 	d.say("3/3 tests: %d agents on the same games and seeds; MUSE with M_sa adapted to each game", len(DemoArms))
@@ -161,6 +168,9 @@ func (d *Demo) Run(ctx context.Context, run *Run) (*DemoResult, error) {
 			free = append(free, e)
 		}
 	}
+	if err := d.read(ctx, "test episodes", free); err != nil {
+		return nil, err
+	}
 	replay, err := selfassess.NewReplay(ctx, msa, Chunks(d.Set.Episodes))
 	if err != nil {
 		return nil, fmt.Errorf("train: demo: %w", err)
@@ -176,6 +186,16 @@ func (d *Demo) say(format string, a ...any) {
 	if d.Say != nil {
 		d.Say(format, a...)
 	}
+}
+
+// read reads the hidden states of real episodes where M_sa needs them.
+func (d *Demo) read(ctx context.Context, label string, es []*Episode) error {
+	if !d.Config.MSA.Input.Uses("hidden") {
+		return nil
+	}
+	p := NewProgress(d.Bench.Progress, d.Bench.TTY, label, 0, len(es))
+	defer p.Close()
+	return ReadStates(ctx, d.Model, es, d.Bench.Workers, p)
 }
 
 // sub opens the folder of a stage.

@@ -14,7 +14,6 @@ import (
 
 	"github.com/muse-agent/muse/internal/jsonl"
 	"github.com/muse-agent/muse/reflexion"
-	"github.com/muse-agent/muse/selfassess"
 	"github.com/muse-agent/muse/train/data"
 )
 
@@ -159,8 +158,8 @@ func packLines[T any](vs []T) ([]byte, error) {
 }
 
 // PackSet writes the set of a collect run and a siblings run into dir: equal runs
-// give equal bytes. Hidden states of the futures are kept only where the default
-// setting of M_sa reads them.
+// give equal bytes. The futures keep their hidden states, which the default setting
+// of M_sa reads.
 func PackSet(collect, siblings, dir string) (*SetInfo, error) {
 	es, err := ReadEpisodes(collect)
 	if err != nil {
@@ -185,21 +184,12 @@ func PackSet(collect, siblings, dir string) (*SetInfo, error) {
 		}
 	}
 	info.Games = len(games)
-	hidden := selfassess.Default().Input.Uses("hidden")
 	for _, g := range gs {
 		if by := g.player(); by != nil && by.Hash != info.Hash {
 			return nil, fmt.Errorf("train: %s: %s was played by %s, the episodes of %s by %s; a set has one player", siblings, g.Unit, by.Name, collect, info.Model)
 		}
 		g.Model = nil // set.json names it
 		info.States += len(g.States)
-		for i := range g.States {
-			for j := range g.States[i].Candidates {
-				if hidden {
-					break
-				}
-				g.States[i].Candidates[j].Hidden = ""
-			}
-		}
 	}
 	for name, run := range map[string]string{"collect": collect, "siblings": siblings} {
 		if st, err := os.Stat(run); err == nil && !st.IsDir() {

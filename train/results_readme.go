@@ -92,7 +92,6 @@ func (r *Results) Short() string {
 		}
 		b.WriteString("\n\n")
 	}
-	def = selfassess.Default().String()
 	before, after := r.assess("base", def, AdaptNone, "all"), r.assess("base", def, AdaptTask, "all")
 	if before != nil {
 		b.WriteString("Self-assessment on unseen games, all chunks (by position: see the page):\n\n| | AUROC | mean of tasks | accuracy | ECE |\n|---|---|---|---|---|\n")

@@ -42,11 +42,14 @@ func (w wanted) String() string {
 	return fmt.Sprintf("%s: %d unseen games × %d", s, w.games, w.seeds)
 }
 
-// ActingSetting is the setting of the self-assessment that agents act on in the
-// table: the one with the best sibling lift on held-out seen tasks (`muse train
-// selfassess --choose`). It reads hidden states, which only imagined futures have;
-// real chunks are judged by [selfassess.Default].
+// ActingSetting is the default self-assessment of embedded actors, on which agents
+// act in the table: the setting with the best sibling lift on held-out seen tasks
+// (`muse train selfassess --choose`).
 const ActingSetting = "history+hidden/sibling"
+
+// ActingTemperature is the temperature of the futures that val prefers
+// (docs/results/val).
+const ActingTemperature = 1.0
 
 // wantedRows is the full table.
 func wantedRows() []wanted {
@@ -132,7 +135,6 @@ func (r *Results) judge() {
 	}
 	r.Targets = append(r.Targets, t)
 	r.liftTarget("base", def)
-	def = selfassess.Default().String()
 	r.assessTargets("base", def)
 	r.reflectionTarget()
 	if r.assess("base", paper, AdaptNone, selfassess.PositionAll) == nil {

@@ -82,13 +82,13 @@ type SiblingConfig struct {
 	StuckShare float64 `json:"stuck_share"`
 	Plays      int     `json:"plays"`      // continuations of each distinct first command
 	EarlyStop  int     `json:"early_stop"` // "Nothing happens." in a row that end a play, 0 = never; the same for all commands
-	Hidden     bool    `json:"hidden"`     // keep the futures' hidden states
+	Hidden     bool    `json:"hidden"`     // keep the futures' hidden states, where the model shows them
 }
 
 // DefaultSiblings gives about 1,000 states on 140 games, most of them where the
 // last command worked.
 func DefaultSiblings() SiblingConfig {
-	return SiblingConfig{Episodes: 6, PerVisit: 6, Share: .9, StuckShare: .15, Plays: 2, EarlyStop: 12}
+	return SiblingConfig{Episodes: 6, PerVisit: 6, Share: .9, StuckShare: .15, Plays: 2, EarlyStop: 12, Hidden: true}
 }
 
 // Validate reports all problems at once.
@@ -143,7 +143,7 @@ func CollectSiblings(ctx context.Context, r *Run, b *Bench, visitor, player Play
 	states, plays := 0, 0
 	return Ordered(ctx, b.Workers, from, len(plan), func(ctx context.Context, i int) (*SiblingGame, error) {
 		g, e := b.Games[i%len(b.Games)], i/len(b.Games)
-		sg, err := b.siblingGame(ctx, g, visitor, player, c, rng.Seed(b.Seed, "sibling", g.ID(), e))
+		sg, err := b.siblingGame(llm.InUnit(ctx, plan[i]), g, visitor, player, c, rng.Seed(b.Seed, "sibling", g.ID(), e))
 		if err != nil {
 			return nil, fmt.Errorf("siblings of %s: %w", plan[i], err)
 		}

@@ -42,10 +42,14 @@ here and now. Interrupt it at will: the same command continues.`,
 			if tasks < 2 {
 				return usagef("--tasks is %d; at least 2 games are needed", tasks)
 			}
-			var err error
-			if cfg.MSA.Input, err = selfassess.ParseInputKind(input); err != nil {
+			kind, err := selfassess.ParseInputKind(input)
+			if err != nil {
 				return usageError{err}
 			}
+			if f.model == "toy" && !c.Flags().Changed("input") {
+				kind = selfassess.Default().Input // a script has no hidden states
+			}
+			cfg.MSA = cfg.MSA.With(kind)
 			if !nativeBuild() && (f.model != "toy" || cfg.MSA.Input.Uses("embedding")) {
 				return errors.New("demo: the language model and the sentence embedder need the native parts: `make deps` builds them, `make demo` builds the program with them and starts the demo")
 			}
@@ -105,7 +109,7 @@ here and now. Interrupt it at will: the same command continues.`,
 	fs.IntVar(&tasks, "tasks", 12, "unseen games, of all task types in turn")
 	fs.IntVar(&cfg.Episodes, "episodes", cfg.Episodes, "adaptation episodes a game")
 	fs.IntVar(&cfg.Tests, "tests", cfg.Tests, "test episodes a game and agent")
-	fs.StringVar(&input, "input", string(cfg.MSA.Input), "what self-assessment sees: embedding, history, history+embedding")
+	fs.StringVar(&input, "input", string(cfg.MSA.Input), "what self-assessment sees: embedding, history, history+embedding, history+hidden, history+embedding+hidden")
 	fs.BoolVar(&cfg.Windows, "windows", cfg.Windows, "train on a window at every step, not at every fourth (slower)")
 	list(fs, &collect, "collect", "learn from these runs of `muse collect` instead of the recorded play")
 	list(fs, &siblings, "siblings", "and from these runs of `muse siblings`")
@@ -115,6 +119,8 @@ here and now. Interrupt it at will: the same command continues.`,
 	fs.BoolVar(&r.json, "json", false, "print the result as JSON")
 	g.dialect, g.maxSteps = string(textworld.DialectMove), 50
 	f.add(c)
+	f.temperature = cfg.Agent.Temperature // what val prefers for the futures
+	fs.Lookup("temperature").DefValue = fmt.Sprint(f.temperature)
 	c.AddCommand(demoPackCmd(a))
 	return c
 }

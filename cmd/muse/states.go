@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/muse-agent/muse/internal/llm"
 	"github.com/muse-agent/muse/selfassess"
@@ -35,4 +36,13 @@ func (a *app) readStates(ctx context.Context, in selfassess.InputKind, m llm.Mod
 	p := train.NewProgress(w, tty, "reading episodes", 0, len(es))
 	defer p.Close()
 	return train.ReadStates(ctx, m, es, workers, p)
+}
+
+// showsStates reports whether the episodes' player is an embedded model, named by
+// --model or by the records; the others show no hidden states.
+func showsStates(model string, es []*train.Episode) bool {
+	if model != "" {
+		return model != "toy" && !strings.HasPrefix(model, "openai:")
+	}
+	return len(es) > 0 && strings.HasPrefix(es[0].Agent.Model.Name, "embedded/")
 }

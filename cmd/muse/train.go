@@ -42,11 +42,15 @@ report.json in the run folder; all figures are of held-out tasks.`,
 					return usagef("--paper sets input and labels itself; leave --input, --labels and --choose away")
 				}
 				p := selfassess.Paper()
-				cfg.Input, cfg.Labels = p.Input, p.Labels
+				cfg, cfg.Labels = cfg.With(p.Input), p.Labels
 			} else {
 				var err error
-				if cfg.Input, err = selfassess.ParseInputKind(input); err != nil {
-					return usageError{err}
+				if input != "" {
+					k, err := selfassess.ParseInputKind(input)
+					if err != nil {
+						return usageError{err}
+					}
+					cfg = cfg.With(k)
 				}
 				if cfg.Labels, err = selfassess.ParseLabels(labels); err != nil {
 					return usageError{err}
@@ -62,20 +66,23 @@ report.json in the run folder; all figures are of held-out tasks.`,
 			if (cfg.Labels == selfassess.LabelsSibling || choose) && len(siblings) == 0 {
 				return usagef("labels %q need --siblings RUN (a folder or file of `muse siblings`), or choose --labels outcome", cfg.Labels)
 			}
-			settings := []selfassess.Config{cfg}
-			if choose {
-				settings = selfassess.Settings(cfg)
-			}
 			es, err := train.ReadEpisodes(collect...)
 			if err != nil {
 				return err
+			}
+			if input == "" && !paper {
+				cfg = cfg.With(selfassess.DefaultFor(showsStates(f.model, es)).Input)
+			}
+			settings := []selfassess.Config{cfg}
+			if choose {
+				settings = selfassess.Settings(cfg)
 			}
 			gs, err := train.ReadSiblings(siblings...)
 			if err != nil {
 				return err
 			}
 			for _, s := range settings {
-				if !s.Input.Uses("hidden") {
+				if !s.Input.Uses("hidden") || choose && !showsStates(f.model, es) { // the latter are skipped, and said
 					continue
 				}
 				lm, err := a.playerOf(c.Context(), &f, es)
@@ -132,7 +139,7 @@ report.json in the run folder; all figures are of held-out tasks.`,
 	fs := c.Flags()
 	list(fs, &collect, "collect", "run folders (or episodes.jsonl files) to learn from")
 	list(fs, &siblings, "siblings", "folders or files of muse siblings")
-	fs.StringVar(&input, "input", string(cfg.Input), "what the head sees: embedding, history, history+embedding, history+hidden, history+embedding+hidden")
+	fs.StringVar(&input, "input", "", "what the head sees: embedding, history, history+embedding, history+hidden, history+embedding+hidden (default: history+hidden where the actor shows hidden states, else history+embedding)")
 	fs.StringVar(&labels, "labels", string(cfg.Labels), "outcome (paper) or sibling")
 	fs.BoolVar(&paper, "paper", false, "the paper's row: input embedding, labels outcome")
 	fs.BoolVar(&choose, "choose", false, "train all settings and keep the one with the best sibling lift on held-out tasks")
