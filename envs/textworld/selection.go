@@ -25,6 +25,7 @@ type Selection struct {
 var splitAliases = map[string]string{
 	"train": "train", "actor": "actor", "val": "val", "seen": "valid_seen", "valid_seen": "valid_seen",
 	"unseen": "valid_unseen", "valid_unseen": "valid_unseen", "all": "all",
+	"generated": "generated", "generated_easy": "generated_easy", "generated_hard": "generated_hard",
 }
 
 var typeAliases = func() map[string]string {
