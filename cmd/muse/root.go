@@ -59,6 +59,7 @@ func newRoot(a *app) *cobra.Command {
 		evalCmd(a), resultsCmd(a), replayCmd(a), benchCmd(a), checkModelCmd(a), corpusCmd(a), doctorCmd(a), versionCmd(a), renderCmd(a),
 	)
 	addGridarm(a, root)
+	addDeliberate(a, root)
 	root.SetHelpCommand(&cobra.Command{
 		Use: "help [COMMAND]", Short: "Help about any command", Args: cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
