@@ -87,3 +87,46 @@ func BenchmarkAct(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkUpdate is a whole update: world model, imagination, actor and critic, with
+// the preset's own batch and starts.
+func BenchmarkUpdate(b *testing.B) {
+	for _, name := range []string{"tiny", "small"} {
+		b.Run(name, func(b *testing.B) {
+			c, err := Preset(name)
+			if err != nil {
+				b.Fatal(err)
+			}
+			m, err := New(c, 1)
+			if err != nil {
+				b.Fatal(err)
+			}
+			tr, err := NewTrainer(m, 1)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer tr.Close()
+			r, err := NewReplay(c, 1, 2000)
+			if err != nil {
+				b.Fatal(err)
+			}
+			rnd := rng.New(1, "bench")
+			obs, act := make([]float32, c.Obs), make([]float32, c.Action)
+			for i := range 1000 {
+				for j := range obs {
+					obs[j] = float32(rnd.NormFloat64())
+				}
+				if err := r.Add(0, Step{Obs: obs, Action: act, First: i%100 == 0, Last: i%100 == 99}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportAllocs()
+			defer cpu(b)()
+			for b.Loop() {
+				if _, err := tr.Update(r); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -118,10 +118,10 @@ func Preset(name string) (Config, error) {
 		c.Horizon = 5
 	case "tiny":
 		size(128, 64, 8, 8, 1, 41)
-		c.LR, c.Warmup = 3e-4, 200
+		c.LR, c.Warmup, c.Starts = 3e-4, 200, 128
 	case "small":
 		size(192, 96, 12, 8, 1, 41)
-		c.LR, c.Warmup = 2e-4, 300
+		c.LR, c.Warmup, c.Starts = 2e-4, 300, 128
 	case "size1m":
 		size(512, 64, 32, 4, 8, 255)
 		c.BinLimit, c.Reward = 20, RewardTwoHot
