@@ -17,9 +17,7 @@ import (
 
 func adaptCmd(a *app) *cobra.Command {
 	var (
-		g       gameFlags
-		r       runFlags
-		f       agentFlags
+		p       playFlags
 		cfg     = train.DefaultAdapt()
 		names   []string
 		collect []string
@@ -34,7 +32,7 @@ from the trained weights for every game. Prints success of the tests and how goo
 self-assessment is before and after, and adapted to another game as control.`,
 		Example: "  muse adapt --msa runs/selfassess-x --collect runs/collect-y --limit 4",
 		RunE: func(c *cobra.Command, _ []string) error {
-			if f.msa == "" {
+			if p.agent.msa == "" {
 				return usagef("nothing to adapt: --msa FILE names a checkpoint or run folder of `muse train selfassess`")
 			}
 			if len(collect) == 0 {
@@ -49,18 +47,14 @@ self-assessment is before and after, and adapted to another game as control.`,
 			if err := checkArms(names, against); err != nil {
 				return err
 			}
-			b, err := a.bench(&g, &r)
-			if err != nil {
-				return err
-			}
-			m, err := f.openModel(c.Context(), a)
+			b, m, err := a.openPlay(c.Context(), &p)
 			if err != nil {
 				return err
 			}
 			defer m.Close()
 			emb := &lazyEmbedder{a: a}
 			defer emb.Close()
-			msa, err := a.openMSA(f.msa, emb)
+			msa, err := a.openMSA(p.agent.msa, emb)
 			if err != nil {
 				return err
 			}
@@ -68,7 +62,7 @@ self-assessment is before and after, and adapted to another game as control.`,
 			if err != nil {
 				return err
 			}
-			if err := a.readStates(c.Context(), msa.Config().Input, m, old, r.workers); err != nil {
+			if err := a.readStates(c.Context(), msa.Config().Input, m, old, p.run.workers); err != nil {
 				return err
 			}
 			replay, err := selfassess.NewReplay(c.Context(), msa, train.Chunks(old))
@@ -91,9 +85,9 @@ self-assessment is before and after, and adapted to another game as control.`,
 				}
 				test := func(x *selfassess.Model) (train.Player, error) {
 					if x == nil {
-						return f.player(agent, s, m, nil, &g)
+						return p.player(agent, s, m, nil)
 					}
-					return f.player(agent, s, m, x, &g)
+					return p.player(agent, s, m, x)
 				}
 				arm := train.AdaptArm{Name: n, Test: test, Reflect: n != "react" && n != "repeat", MSA: msa, Model: m}
 				if !s.NeedsAssessment() {
@@ -103,7 +97,7 @@ self-assessment is before and after, and adapted to another game as control.`,
 					return err
 				}
 				if by == "plain" && n != "react" {
-					if arm.By, err = f.player("reflexion", selfregulate.Off, m, nil, &g); err != nil {
+					if arm.By, err = p.player("reflexion", selfregulate.Off, m, nil); err != nil {
 						return err
 					}
 				}
@@ -115,7 +109,7 @@ self-assessment is before and after, and adapted to another game as control.`,
 				return err
 			}
 			data["games"] = train.GameSetHash(b.Games)
-			run, err := a.open(&r, "adapt", map[string]any{"adapt": cfg, "arms": infos, "by": by, "env": b.Env}, data,
+			run, err := a.open(&p.run, "adapt", map[string]any{"adapt": cfg, "arms": infos, "by": by, "env": b.Env}, data,
 				map[string]string{"llm": m.Info().Hash, "msa": msa.Hash()})
 			if err != nil {
 				return err
@@ -138,7 +132,7 @@ self-assessment is before and after, and adapted to another game as control.`,
 					arm = "muse-best"
 				}
 				if cfg.Tests > 0 {
-					if err := a.readStates(c.Context(), msa.Config().Input, m, train.OfArm(es, arm), r.workers); err != nil {
+					if err := a.readStates(c.Context(), msa.Config().Input, m, train.OfArm(es, arm), p.run.workers); err != nil {
 						return err
 					}
 					if res.Assessment, err = train.AssessAdaptation(c.Context(), es, arm, msa, replay, cfg.MSA); err != nil {
@@ -148,7 +142,7 @@ self-assessment is before and after, and adapted to another game as control.`,
 				if err := run.WriteJSON("adapt.json", res); err != nil {
 					return err
 				}
-				if r.json {
+				if p.run.json {
 					return a.printJSON(res)
 				}
 				fmt.Fprintf(a.stdout, "%s\nself-assessment on the test episodes of %s:\n%s", t, arm, res.Assessment)
@@ -156,11 +150,8 @@ self-assessment is before and after, and adapted to another game as control.`,
 			})
 		},
 	}
-	g.add(c, "unseen", 0)
-	r.add(c)
-	f.add(c)
-	f.addEarlyStop(c, 0)
-	f.addMSA(c)
+	p.add(c, "unseen", 0)
+	p.agent.addMSA(c)
 	fs := c.Flags()
 	names = []string{"muse-best"}
 	list(fs, &names, "agent", "agents that adapt")
@@ -275,7 +266,7 @@ adapt or eval, without playing: as trained, adapted to each game, and to another
 func addUpdate(fs *pflag.FlagSet, c *selfassess.AdaptConfig) {
 	fs.Float64Var(&c.LR, "lr", c.LR, "learning rate of the update")
 	fs.IntVar(&c.Epochs, "epochs", c.Epochs, "epochs of the update")
-	fs.IntVar(&c.Replay, "replay", c.Replay, "training rows replayed in an update")
+	fs.IntVar(&c.Replay, "replay-rows", c.Replay, "training rows replayed in an update")
 }
 
 // assessed are the episodes of an agent; one that never played is an error.

@@ -2,12 +2,17 @@ package main
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/muse-agent/muse/internal/embed"
 	"github.com/muse-agent/muse/internal/llm"
 	"github.com/muse-agent/muse/internal/llm/openai"
+	"github.com/muse-agent/muse/internal/llm/record"
 )
 
 // openEmbedder opens MiniLM. MUSE_EMBED_CACHE names the file in which vectors
@@ -25,12 +30,35 @@ func (a *app) openEmbedder() (*embed.Model, error) {
 	return embed.Open(o)
 }
 
-// openServed connects to an OpenAI-compatible server; nothing is sent yet.
-func openServed(_ context.Context, a *app, name, url string) (llm.Model, error) {
-	if url == "" {
+// openServed connects to an OpenAI-compatible server; nothing is sent yet. With --replay
+// none is needed: the recording names its address.
+func (f *agentFlags) openServed(a *app, name string) (llm.Model, error) {
+	if f.record != "" && f.replay != "" {
+		return nil, usagef("--record and --replay exclude each other")
+	}
+	o := openai.Options{BaseURL: f.url, Model: name, Warn: func(s string) { a.say("%s: %s", name, s) }}
+	var tape *record.Player
+	var rec *record.Recorder
+	var err error
+	switch {
+	case f.replay != "":
+		if tape, err = record.Open(f.replay); err != nil {
+			return nil, err
+		}
+		o.Transport = tape
+		o.Sleep = func(ctx context.Context, _ time.Duration) error { return ctx.Err() } // nobody to wait for
+		if o.BaseURL == "" {
+			o.BaseURL = baseOf(tape.URL())
+		}
+	case f.record != "":
+		if rec, err = record.Create(f.record, http.DefaultTransport.(*http.Transport).Clone()); err != nil {
+			return nil, err
+		}
+		o.Transport = rec
+	}
+	if o.BaseURL == "" {
 		return nil, usagef("--model openai:%s needs --url, the server's base address, e.g. http://127.0.0.1:8080/v1", name)
 	}
-	o := openai.Options{BaseURL: url, Model: name, Warn: func(s string) { a.say("%s: %s", name, s) }}
 	if _, ok := a.getenv(openai.DefaultKeyEnv); !ok {
 		if _, ok := a.getenv("OPENAI_API_KEY"); ok {
 			o.KeyEnv = "OPENAI_API_KEY"
@@ -40,7 +68,33 @@ func openServed(_ context.Context, a *app, name, url string) (llm.Model, error) 
 	if err != nil {
 		return nil, usageError{err}
 	}
-	return m, nil
+	return &taped{m, a, rec, tape}, nil
+}
+
+// baseOf is the base address in the address of a request.
+func baseOf(url string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(url, "/completions"), "/chat")
+}
+
+// taped is a served model with its recording, if there is one.
+type taped struct {
+	*openai.Model
+	a    *app
+	rec  *record.Recorder
+	tape *record.Player
+}
+
+// Close says what of a recording was not asked for: settings may differ from those of
+// the recorded run, or it went on longer.
+func (t *taped) Close() error {
+	err := t.Model.Close()
+	if t.rec != nil {
+		err = errors.Join(err, t.rec.Close())
+	}
+	if t.tape != nil && t.tape.Left() > 0 {
+		t.a.say("%d recorded answers were not asked for", t.tape.Left())
+	}
+	return err
 }
 
 // lazyEmbedder is the embedder of a command, opened when something needs it.

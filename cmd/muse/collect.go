@@ -14,9 +14,7 @@ import (
 
 func collectCmd(a *app) *cobra.Command {
 	var (
-		g   gameFlags
-		r   runFlags
-		f   agentFlags
+		p   playFlags
 		cfg = train.DefaultCollect()
 		who string
 	)
@@ -29,26 +27,22 @@ episodes are reflected on and the next ones read it. The episodes are what ` + "
 			if err := cfg.Validate(); err != nil {
 				return usageError{err}
 			}
-			b, err := a.bench(&g, &r)
-			if err != nil {
-				return err
-			}
-			m, err := f.openModel(c.Context(), a)
+			b, m, err := a.openPlay(c.Context(), &p)
 			if err != nil {
 				return err
 			}
 			defer m.Close()
-			p, err := f.player(who, selfregulate.Off, m, nil, &g)
+			player, err := p.player(who, selfregulate.Off, m, nil)
 			if err != nil {
 				return err
 			}
-			run, err := a.open(&r, "collect", map[string]any{"collect": cfg, "agent": p.Info, "env": b.Env},
+			run, err := a.open(&p.run, "collect", map[string]any{"collect": cfg, "agent": player.Info, "env": b.Env},
 				map[string]string{"games": train.GameSetHash(b.Games)}, map[string]string{"llm": m.Info().Hash})
 			if err != nil {
 				return err
 			}
 			return finish(run, func() error {
-				if err := train.Collect(c.Context(), run, b, p, cfg); err != nil {
+				if err := train.Collect(c.Context(), run, b, player, cfg); err != nil {
 					return err
 				}
 				es, err := train.ReadEpisodes(run.Dir)
@@ -56,7 +50,7 @@ episodes are reflected on and the next ones read it. The episodes are what ` + "
 					return err
 				}
 				s := train.Describe(es)
-				if r.json {
+				if p.run.json {
 					return a.printJSON(s)
 				}
 				fmt.Fprintln(a.stdout, s)
@@ -64,10 +58,7 @@ episodes are reflected on and the next ones read it. The episodes are what ` + "
 			})
 		},
 	}
-	g.add(c, "seen", 0)
-	r.add(c)
-	f.add(c)
-	f.addEarlyStop(c, 0)
+	p.add(c, "seen", 0)
 	c.Flags().IntVar(&cfg.Episodes, "episodes", cfg.Episodes, "episodes a game")
 	c.Flags().BoolVar(&cfg.Reflect, "reflect", cfg.Reflect, "hand reflections on to later episodes of the game")
 	c.Flags().BoolVar(&cfg.UntilSolved, "until-solved", cfg.UntilSolved, "stop a game after its first success")
@@ -83,9 +74,7 @@ func finish(run *train.Run, work func() error) (err error) {
 
 func siblingsCmd(a *app) *cobra.Command {
 	var (
-		g    gameFlags
-		r    runFlags
-		f    agentFlags
+		p    playFlags
 		cfg  = train.DefaultSiblings()
 		pack string
 	)
@@ -96,7 +85,7 @@ executes each of them in a copy of the game and plays on by plain sampling. The 
 outcomes are labels that teach self-assessment to choose (see docs).`,
 		Example: "  muse siblings --split seen --model base --pack siblings.jsonl.gz",
 		RunE: func(c *cobra.Command, _ []string) error {
-			cfg.EarlyStop = f.earlyStop
+			cfg.EarlyStop = p.agent.earlyStop
 			if err := cfg.Validate(); err != nil {
 				return usageError{err}
 			}
@@ -105,24 +94,20 @@ outcomes are labels that teach self-assessment to choose (see docs).`,
 					return fmt.Errorf("--pack: %w", err)
 				}
 			}
-			b, err := a.bench(&g, &r)
-			if err != nil {
-				return err
-			}
-			m, err := f.openModel(c.Context(), a)
+			b, m, err := a.openPlay(c.Context(), &p)
 			if err != nil {
 				return err
 			}
 			defer m.Close()
-			visitor, err := f.player("muse", selfregulate.Random, m, nil, &g)
+			visitor, err := p.player("muse", selfregulate.Random, m, nil)
 			if err != nil {
 				return err
 			}
-			player, err := f.player("muse", selfregulate.Off, m, nil, &g)
+			player, err := p.player("muse", selfregulate.Off, m, nil)
 			if err != nil {
 				return err
 			}
-			run, err := a.open(&r, "siblings", map[string]any{"siblings": cfg, "agent": visitor.Info, "env": b.Env},
+			run, err := a.open(&p.run, "siblings", map[string]any{"siblings": cfg, "agent": visitor.Info, "env": b.Env},
 				map[string]string{"games": train.GameSetHash(b.Games)}, map[string]string{"llm": m.Info().Hash})
 			if err != nil {
 				return err
@@ -141,7 +126,7 @@ outcomes are labels that teach self-assessment to choose (see docs).`,
 					}
 				}
 				s := train.DescribeSiblings(gs)
-				if r.json {
+				if p.run.json {
 					return a.printJSON(s)
 				}
 				fmt.Fprintln(a.stdout, s)
@@ -149,10 +134,7 @@ outcomes are labels that teach self-assessment to choose (see docs).`,
 			})
 		},
 	}
-	g.add(c, "seen", 0)
-	r.add(c)
-	f.add(c)
-	f.addEarlyStop(c, cfg.EarlyStop)
+	p.add(c, "seen", cfg.EarlyStop)
 	fs := c.Flags()
 	fs.IntVar(&cfg.Episodes, "episodes", cfg.Episodes, "visiting episodes a game")
 	fs.IntVar(&cfg.PerVisit, "per-visit", cfg.PerVisit, "at most so many states of one episode")

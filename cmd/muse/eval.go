@@ -79,7 +79,7 @@ func (a *app) openMSAs(specs []string, emb *lazyEmbedder) ([]namedMSA, error) {
 }
 
 // arms builds the arms of an evaluation.
-func (a *app) arms(names []string, f *agentFlags, g *gameFlags, m llm.Model, msas []namedMSA, trials int) ([]train.Arm, error) {
+func (a *app) arms(names []string, pf *playFlags, m llm.Model, msas []namedMSA, trials int) ([]train.Arm, error) {
 	var out []train.Arm
 	for _, n := range names {
 		agent, sel, err := armSpec(n)
@@ -88,7 +88,7 @@ func (a *app) arms(names []string, f *agentFlags, g *gameFlags, m llm.Model, msa
 		}
 		if n == "expert" {
 			out = append(out, train.Arm{Name: n, Expert: true, Trials: 1, Player: train.Player{Info: train.AgentInfo{
-				Model: llm.Info{Name: "expert"}, Selector: "expert", Dialect: g.dialect}}})
+				Model: llm.Info{Name: "expert"}, Selector: "expert", Dialect: pf.games.dialect}}})
 			continue
 		}
 		s, err := selfregulate.ByName(sel)
@@ -96,7 +96,7 @@ func (a *app) arms(names []string, f *agentFlags, g *gameFlags, m llm.Model, msa
 			return nil, usageError{err}
 		}
 		add := func(name string, as selfassess.Assessor) error {
-			p, err := f.player(agent, s, m, as, g)
+			p, err := pf.player(agent, s, m, as)
 			if err != nil {
 				return err
 			}
@@ -127,9 +127,7 @@ func (a *app) arms(names []string, f *agentFlags, g *gameFlags, m llm.Model, msa
 
 func evalCmd(a *app) *cobra.Command {
 	var (
-		g       gameFlags
-		r       runFlags
-		f       agentFlags
+		p       playFlags
 		names   []string
 		msa     []string
 		against []string
@@ -156,14 +154,14 @@ row, of which lost ones are reflected on.`,
 			if most := 100_000; min(seeds, trials) < 1 || max(seeds, trials) > most { // all rows are planned at once
 				return usagef("--seeds is %d and --trials is %d; each must lie between 1 and %d", seeds, trials, most)
 			}
-			b, err := a.bench(&g, &r)
+			b, err := a.bench(&p.games, &p.run)
 			if err != nil {
 				return err
 			}
 			hashes := map[string]string{}
 			var m llm.Model
 			if slices.ContainsFunc(names, func(n string) bool { return n != "expert" }) {
-				if m, err = f.openModel(c.Context(), a); err != nil {
+				if m, err = p.agent.openModel(c.Context(), a); err != nil {
 					return err
 				}
 				defer m.Close()
@@ -180,7 +178,7 @@ row, of which lost ones are reflected on.`,
 					hashes["msa "+x.name] = x.model.Hash()
 				}
 			}
-			arms, err := a.arms(names, &f, &g, m, msas, trials)
+			arms, err := a.arms(names, &p, m, msas, trials)
 			if err != nil {
 				return err
 			}
@@ -188,7 +186,7 @@ row, of which lost ones are reflected on.`,
 			for _, x := range arms {
 				infos[x.Name] = x.Player.Info
 			}
-			run, err := a.open(&r, "eval", map[string]any{"arms": infos, "seeds": seeds, "trials": trials, "env": b.Env},
+			run, err := a.open(&p.run, "eval", map[string]any{"arms": infos, "seeds": seeds, "trials": trials, "env": b.Env},
 				map[string]string{"games": train.GameSetHash(b.Games)}, hashes)
 			if err != nil {
 				return err
@@ -202,7 +200,7 @@ row, of which lost ones are reflected on.`,
 				if err := run.WriteJSON("selection.json", t); err != nil {
 					return err
 				}
-				if r.json {
+				if p.run.json {
 					return a.printJSON(t)
 				}
 				fmt.Fprint(a.stdout, t)
@@ -210,10 +208,7 @@ row, of which lost ones are reflected on.`,
 			})
 		},
 	}
-	g.add(c, "unseen", 0)
-	r.add(c)
-	f.add(c)
-	f.addEarlyStop(c, 0)
+	p.add(c, "unseen", 0)
 	fs := c.Flags()
 	names = []string{"react", "muse-random", "muse-lowest", "muse-best"}
 	list(fs, &names, "agent", "agents to compare: "+strings.Join(armNames, ", "))

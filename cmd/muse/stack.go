@@ -7,11 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
+	"strconv"
 	"strings"
-
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/muse-agent/muse/envs/textworld"
 	"github.com/muse-agent/muse/internal/llm"
@@ -23,46 +20,11 @@ import (
 	"github.com/muse-agent/muse/train"
 )
 
-// gameFlags select games and the rules they are played by.
-type gameFlags struct {
-	splits, types, ids  []string
-	games, list         string
-	limit, sample       int
-	dialect             string
-	maxSteps, thinkCost int
-	flags               *pflag.FlagSet
-}
-
-func (g *gameFlags) add(c *cobra.Command, split string, limit int) {
-	f := c.Flags()
-	g.flags = f
-	var splits []string
-	if split != "" {
-		splits = []string{split}
-	}
-	g.splits = splits
-	list(f, &g.splits, "split", "train, actor, val, seen or unseen (comma-separated)")
-	list(f, &g.types, "type", "task types: pick, look, clean, heat, cool, two")
-	list(f, &g.ids, "id", "game ids (TASK/TRIAL, or TASK where it names one game)")
-	f.StringVar(&g.games, "games", "", "file with games instead of the embedded ones (all-*.jsonl.gz, .tw-pddl, .pddl)")
-	f.StringVar(&g.list, "list", "", "text file with one game id a line")
-	f.IntVar(&g.limit, "limit", limit, "at most so many games, 0 = all")
-	f.IntVar(&g.sample, "sample", 0, "a fixed sample of so many of the selected games, 0 = all")
-	g.addRules(c)
-}
-
-func (g *gameFlags) addRules(c *cobra.Command) {
-	f := c.Flags()
-	f.StringVar(&g.dialect, "dialect", string(textworld.DialectMove), "command language of the game: move or put")
-	f.IntVar(&g.maxSteps, "max-steps", 50, "commands an episode may have")
-	f.IntVar(&g.thinkCost, "think-cost", 0, "commands a think line costs: 0, or 1 as in ALFWorld's own harnesses")
-}
-
 // options are the environment's settings.
 func (g *gameFlags) options() (textworld.Options, error) {
 	d := textworld.Dialect(g.dialect)
-	if d != textworld.DialectMove && d != textworld.DialectPut {
-		return textworld.Options{}, usagef("--dialect is %q; use move or put", g.dialect)
+	if d != textworld.DialectMove && d != textworld.DialectPut && d != textworld.DialectFriendly {
+		return textworld.Options{}, usagef("--dialect is %q; use move, put or friendly", g.dialect)
 	}
 	if g.maxSteps < 1 {
 		return textworld.Options{}, usagef("--max-steps is %d; at least 1 is needed", g.maxSteps)
@@ -109,22 +71,6 @@ func (g *gameFlags) selection() ([]*textworld.Game, error) {
 	return games, nil
 }
 
-// runFlags are common to everything that writes a run folder.
-type runFlags struct {
-	out     string
-	seed    uint64
-	workers int
-	json    bool
-}
-
-func (r *runFlags) add(c *cobra.Command) {
-	f := c.Flags()
-	f.StringVarP(&r.out, "out", "o", "", "run folder (default runs/<command>-<hash of the settings>)")
-	f.Uint64Var(&r.seed, "seed", 1, "root seed of every random draw")
-	f.IntVar(&r.workers, "workers", runtime.NumCPU(), "episodes played at the same time; changes no result")
-	f.BoolVar(&r.json, "json", false, "print the result as JSON")
-}
-
 func (r *runFlags) validate() error {
 	if r.workers < 1 {
 		return usagef("--workers is %d; at least 1 is needed", r.workers)
@@ -163,41 +109,6 @@ func (a *app) bench(g *gameFlags, r *runFlags) (*train.Bench, error) {
 	b := &train.Bench{Games: games, Env: o, Seed: r.seed, Workers: max(1, r.workers)}
 	b.Progress, b.TTY = a.progressWriter()
 	return b, nil
-}
-
-// agentFlags configure the agents.
-type agentFlags struct {
-	model, url   string
-	temperature  float64
-	rollouts     int
-	horizon      int
-	reflections  int
-	contextPairs int
-	plan, recall bool
-	earlyStop    int
-	msa          string
-}
-
-func (f *agentFlags) add(c *cobra.Command) {
-	d, _ := reflexion.Default("muse") // a known name
-	fs := c.Flags()
-	fs.StringVar(&f.model, "model", "base", "language model: weak, base or strong (embedded), a model folder, openai:NAME with --url, or toy (a script, for trying things out)")
-	fs.StringVar(&f.url, "url", "", "base URL of an OpenAI-compatible server; the key is read from MUSE_API_KEY or OPENAI_API_KEY")
-	fs.Float64Var(&f.temperature, "temperature", d.Temperature, "of plans, commands, futures and reflections")
-	fs.IntVar(&f.rollouts, "rollouts", d.Rollouts, "imagined futures a decision (MUSE)")
-	fs.IntVar(&f.horizon, "horizon", d.Horizon, "action-observation pairs of an imagined future")
-	fs.IntVar(&f.reflections, "reflections", d.Reflections, "reflections kept in the prompt (Reflexion, MUSE)")
-	fs.IntVar(&f.contextPairs, "context-pairs", d.ContextPairs, "real pairs before the future in M_sa's text, 0 = paper")
-	fs.BoolVar(&f.plan, "plan", d.Plan, "write a plan at the start of an episode")
-	fs.BoolVar(&f.recall, "recall", d.Recall, "the world model remembers what was seen in this episode")
-}
-
-func (f *agentFlags) addEarlyStop(c *cobra.Command, def int) {
-	c.Flags().IntVar(&f.earlyStop, "early-stop", def, "end an episode after so many \"Nothing happens.\" in a row, 0 = never; the same for all agents")
-}
-
-func (f *agentFlags) addMSA(c *cobra.Command) {
-	c.Flags().StringVar(&f.msa, "msa", "", "checkpoint of the self-assessment (file or run folder of muse train selfassess)")
 }
 
 // config is the configuration of the agent called name.
@@ -245,10 +156,31 @@ func (f *agentFlags) player(name string, sel selfregulate.Selector, m llm.Model,
 	return train.Player{Agent: ag, Info: info}, nil
 }
 
+// openPlay makes the place where the agents of p play, and opens their model; close it.
+func (a *app) openPlay(ctx context.Context, p *playFlags) (*train.Bench, llm.Model, error) {
+	b, err := a.bench(&p.games, &p.run)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := p.agent.openModel(ctx, a)
+	return b, m, err
+}
+
+// player is the agent called name, with the model and rules of p.
+func (p *playFlags) player(name string, sel selfregulate.Selector, m llm.Model, as selfassess.Assessor) (train.Player, error) {
+	return p.agent.player(name, sel, m, as, &p.games)
+}
+
 // openModel opens a language model by its name on the command line.
-func (f *agentFlags) openModel(ctx context.Context, a *app) (llm.Model, error) {
+func (f *agentFlags) openModel(_ context.Context, a *app) (llm.Model, error) {
+	if _, err := strconv.Atoi(f.replay); err == nil {
+		return nil, usagef("--replay is %s, but it names a folder of --record; the number of training rows in an update is --replay-rows", f.replay)
+	}
 	if name, ok := strings.CutPrefix(f.model, "openai:"); ok {
-		return openServed(ctx, a, name, f.url)
+		return f.openServed(a, name)
+	}
+	if f.record != "" || f.replay != "" {
+		return nil, usagef("--record and --replay are for served models (--model openai:NAME); %q repeats its answers by itself", f.model)
 	}
 	if f.url != "" {
 		return nil, usagef("--url is given, but --model %q is embedded; write --model openai:NAME", f.model)

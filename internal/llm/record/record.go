@@ -17,6 +17,7 @@ package record
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -48,7 +49,11 @@ type Entry struct {
 	RetryAfter  string          `json:"retry_after,omitempty"`
 	Body        string          `json:"body"`
 	Base64      bool            `json:"base64,omitempty"` // Body is not UTF-8 text
+	Fault       string          `json:"fault,omitempty"`  // in place of an answer: why none came
 }
+
+// maxAnswer bounds what is kept of a server that never ends its answer.
+const maxAnswer = 64 << 20
 
 // key identifies a request of a unit: host and scheme may differ between recording
 // and replay.
@@ -83,38 +88,54 @@ type Recorder struct {
 func New(w io.Writer, next http.RoundTripper) *Recorder { return &Recorder{next: next, w: w} }
 
 // RoundTrip sends the request and notes request and answer. The answer is read
-// whole before it is handed on; one that breaks off is not recorded.
+// whole before it is handed on. A request without one is noted too, as it counts as a
+// try, unless its caller gave it up.
 func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, err := take(req)
 	if err != nil {
 		return nil, err
 	}
+	e := Entry{Format: Format, Method: req.Method, URL: llm.CleanURL(req.URL.String()), Unit: llm.UnitOf(req.Context()), Request: body}
 	res, err := r.next.RoundTrip(req)
-	if err != nil {
-		return nil, err
+	var answer []byte
+	if err == nil {
+		answer, err = io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
+		res.Body.Close()
+		if err != nil {
+			err = fmt.Errorf("record: answer of %s: %w", e.URL, err)
+		} else if len(answer) > maxAnswer {
+			err = fmt.Errorf("record: answer of %s is larger than %d MiB", e.URL, maxAnswer>>20)
+		}
 	}
-	answer, err := io.ReadAll(res.Body)
-	res.Body.Close()
 	if err != nil {
-		return nil, fmt.Errorf("record: answer of %s: %w", llm.CleanURL(req.URL.String()), err)
+		if errors.Is(context.Cause(req.Context()), context.Canceled) {
+			return nil, err
+		}
+		e.Fault = err.Error()
+		return nil, errors.Join(err, r.write(e))
 	}
-	e := Entry{Format: Format, Method: req.Method, URL: llm.CleanURL(req.URL.String()), Unit: llm.UnitOf(req.Context()), Request: body, Status: res.StatusCode,
-		ContentType: res.Header.Get("Content-Type"), RetryAfter: res.Header.Get("Retry-After"), Body: string(answer)}
+	e.Status, e.ContentType, e.RetryAfter, e.Body = res.StatusCode, res.Header.Get("Content-Type"), res.Header.Get("Retry-After"), string(answer)
 	if !utf8.Valid(answer) {
 		e.Body, e.Base64 = base64.StdEncoding.EncodeToString(answer), true
 	}
-	line, err := json.Marshal(e)
-	if err != nil {
-		return nil, fmt.Errorf("record: %w", err)
-	}
-	r.mu.Lock()
-	_, err = r.w.Write(append(line, '\n'))
-	r.mu.Unlock()
-	if err != nil {
-		return nil, fmt.Errorf("record: %w", err)
+	if err := r.write(e); err != nil {
+		return nil, err
 	}
 	res.Body = io.NopCloser(bytes.NewReader(answer))
 	return res, nil
+}
+
+func (r *Recorder) write(e Entry) error {
+	line, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("record: %w", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, err := r.w.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("record: %w", err)
+	}
+	return nil
 }
 
 // Close closes the file of [Create]; a recorder of [New] has none. Closing twice is fine.
@@ -255,6 +276,9 @@ func (p *Player) RoundTrip(req *http.Request) (*http.Response, error) {
 			ErrUnknown, req.Method, url, unit, why, ends(body))
 	}
 	e := es[0]
+	if e.Fault != "" {
+		return nil, fmt.Errorf("record: as recorded: %s", e.Fault)
+	}
 	answer := []byte(e.Body)
 	if e.Base64 {
 		if answer, err = base64.StdEncoding.DecodeString(e.Body); err != nil {

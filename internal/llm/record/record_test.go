@@ -171,6 +171,36 @@ func TestFolderKeepsUnitsApart(t *testing.T) {
 	}
 }
 
+// A try without an answer happens again in a replay, one that its caller gave up doesn't.
+func TestFaults(t *testing.T) {
+	var file bytes.Buffer
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	c := &http.Client{Transport: New(&file, http.DefaultTransport)}
+	if _, _, err := post(t, c, strings.Replace(gone.URL, "http://", "http://me:password@", 1)+"/x?key=hidden", "1"); err == nil {
+		t.Fatal("a closed server answers")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	req, err := http.NewRequestWithContext(ctx, "POST", gone.URL+"/x", strings.NewReader("2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Do(req); err == nil {
+		t.Fatal("a cancelled request is answered")
+	}
+	if n := strings.Count(file.String(), "\n"); n != 1 || strings.Contains(file.String(), "password") || strings.Contains(file.String(), "hidden") {
+		t.Errorf("%d lines recorded, want 1: %s", n, file.String())
+	}
+	p, err := Replay(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := post(t, &http.Client{Transport: p}, gone.URL+"/x", "1"); err == nil || errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "as recorded") {
+		t.Errorf("the fault is replayed as %v", err)
+	}
+}
+
 func TestReplayNamesTheLine(t *testing.T) {
 	_, err := Replay(strings.NewReader("{\"format\":\"muse/http@1\"}\n{\"format\":\"other\"}\n"))
 	if err == nil || !strings.Contains(err.Error(), "line 2") {
