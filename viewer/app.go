@@ -576,3 +576,6 @@ func (a *App) Compare(i int) {
 	a.screen, a.stale = ScreenCompare, true
 	a.peek(i)
 }
+
+// Settled says that nothing is being read: the picture will not change by itself.
+func (a *App) Settled() bool { return len(a.waiting) == 0 && len(a.results) == 0 }

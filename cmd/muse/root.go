@@ -56,7 +56,7 @@ func newRoot(a *app) *cobra.Command {
 	root.SetVersionTemplate("muse {{.Version}}\n")
 	root.AddCommand(
 		demoCmd(a), envsCmd(a), playCmd(a), collectCmd(a), siblingsCmd(a), trainCmd(a), adaptCmd(a), assessLogs(a, assessCmd(a)),
-		evalCmd(a), resultsCmd(a), replayCmd(a), benchCmd(a), checkModelCmd(a), corpusCmd(a), doctorCmd(a), versionCmd(a), renderCmd(a),
+		evalCmd(a), resultsCmd(a), replayCmd(a), benchCmd(a), checkModelCmd(a), corpusCmd(a), doctorCmd(a), versionCmd(a), renderCmd(a), watchCmd(a),
 	)
 	addGridarm(a, root)
 	addDeliberate(a, root)
