@@ -228,6 +228,18 @@ func TestSpecAndStateAsJSON(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	b, err := json.Marshal(e.Describe())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back gridarm.State
+	if err := json.Unmarshal(b, &back); err != nil {
+		t.Fatal(err)
+	}
+	before := e.World().State()
+	if err := e.World().SetState(back); err != nil || e.World().State() != before {
+		t.Errorf("a state read from JSON differs: %v", err)
+	}
 	if n := len(e.Spec().ObservationSpace.Low); n != e.Options().ObsSize() {
 		t.Errorf("%d lower bounds, %d numbers", n, e.Options().ObsSize())
 	}

@@ -85,6 +85,23 @@ func (t Task) String() string {
 	return specs[t].name
 }
 
+// MarshalText is the name: tasks are words in JSON.
+func (t Task) MarshalText() ([]byte, error) {
+	if !t.Valid() {
+		return nil, fmt.Errorf("gridarm: there is no task number %d", int(t))
+	}
+	return []byte(t.String()), nil
+}
+
+// UnmarshalText reads a name, as ParseTask does.
+func (t *Task) UnmarshalText(b []byte) error {
+	got, err := ParseTask(string(b))
+	if err == nil {
+		*t = got
+	}
+	return err
+}
+
 // Summary is what the task asks for, one sentence.
 func (t Task) Summary() string {
 	if !t.Valid() {

@@ -60,12 +60,17 @@ func (w *World) ObsSize() int { return w.opt.ObsSize() }
 // State is the present state, a copy.
 func (w *World) State() State { return w.s }
 
-// SetState puts the world into a state of the same task, also one of another World.
+// SetState puts the world into a state of the same task, also one of another World, or
+// one that was written as JSON.
 func (w *World) SetState(s State) error {
 	if s.Task != w.s.Task {
 		return fmt.Errorf("gridarm: the state is of task %s, this world plays %s", s.Task, w.s.Task)
 	}
 	w.s = s
+	w.s.nSolids = 0
+	if w.spec.solids != nil {
+		w.spec.solids(&w.s)
+	}
 	return nil
 }
 
