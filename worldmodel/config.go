@@ -30,6 +30,9 @@ type Config struct {
 	Obs    int `json:"obs"`    // numbers in the observation vector, task channel included
 	Grid   int `json:"grid"`   // cells × channels of the grid observation, values in [0,1]; 0 = none
 	Action int `json:"action"` // numbers in an action, each within [-1,1]
+	// ObsScale multiplies the observation vector before symlog: choose it so that the
+	// differences that matter are about 1. With metres, 10 makes a decimetre one.
+	ObsScale float64 `json:"obs_scale"`
 
 	Deter   int `json:"deter"`   // D, width of the recurrent state h
 	Hidden  int `json:"hidden"`  // U, width of the layers inside the recurrence
@@ -83,7 +86,7 @@ type Config struct {
 // base are the settings that all presets share (DreamerV3, second generation, with the paper's heads).
 func base() Config {
 	return Config{
-		Obs: 39, Action: 4, Blocks: 1, Bins: 41, BinLimit: 10, Quantiles: 5, Reward: RewardSymlog,
+		Obs: 39, Action: 4, ObsScale: 1, Blocks: 1, Bins: 41, BinLimit: 10, Quantiles: 5, Reward: RewardSymlog,
 		EncLayers: 3, DecLayers: 3, PriorLayers: 2, HeadLayers: 1, PolicyLayers: 3,
 		Unimix: 0.01, FreeNats: 1, ScaleDyn: 1, ScaleRep: 0.1, ScalePsi: 1,
 		Batch: 16, Length: 32, Horizon: 15, Starts: 0, TrainRatio: 64,
@@ -163,6 +166,7 @@ func (c Config) Validate() error {
 	}
 	bad(c.Obs >= 0 && c.Grid >= 0 && c.Obs+c.Grid > 0, "obs is %d and grid %d; one of them must be above 0", c.Obs, c.Grid)
 	positive("action", c.Action)
+	bad(c.ObsScale > 0 && c.ObsScale <= 1e6, "obs_scale is %g, must lie between 0 and 1e6", c.ObsScale)
 	positive("deter", c.Deter)
 	positive("hidden", c.Hidden)
 	positive("stoch", c.Stoch)

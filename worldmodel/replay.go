@@ -260,7 +260,7 @@ func (r *Replay) load(seqs []sequence, m *modelGraph[float32], at int) {
 		}
 		for t := range length {
 			k, row := (q.from+t)%r.size, t*b+i
-			encodeObs(m.obs[row*x:(row+1)*x], l.obs[k*c.Obs:(k+1)*c.Obs], nil)
+			encodeObs(m.obs[row*x:(row+1)*x], l.obs[k*c.Obs:(k+1)*c.Obs], float32(c.ObsScale))
 			for j, v := range l.grid[k*c.Grid : (k+1)*c.Grid] {
 				m.obs[row*x+c.Obs+j] = float32(v) / 255
 			}

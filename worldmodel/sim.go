@@ -73,17 +73,17 @@ func (s *Sim) Observe(state, action, obs, grid []float32, first bool, r *rand.Ra
 	for i := range s.u[:c.Stoch] {
 		s.u[i] = r.Float32()
 	}
-	encodeObs(s.in, obs, grid)
+	encodeObs(s.in, obs, float32(c.ObsScale))
+	copy(s.in[c.Obs:], grid)
 	s.advance(1, state, state, action, first)
 	s.posterior(1, state)
 }
 
-// encodeObs writes [symlog obs | grid].
-func encodeObs(dst, obs, grid []float32) {
+// encodeObs writes what the encoder reads and the decoder predicts of an observation.
+func encodeObs(dst, obs []float32, scale float32) {
 	for i, v := range obs {
-		dst[i] = symlog(v)
+		dst[i] = symlog(scale * v)
 	}
-	copy(dst[len(obs):], grid)
 }
 
 // advance computes s.h = f(state, action) of n rows. first clears the actions.
@@ -246,8 +246,9 @@ func (s *Sim) ValueGradient(grad, state []float32) float64 {
 func (s *Sim) Decode(state, obs, grid []float32) {
 	c := s.m.cfg
 	s.dec.run(&s.m.net.dec, 1, state, c.StateDim(), s.out)
+	scale := float32(c.ObsScale)
 	for i := range obs {
-		obs[i] = symexp(s.out[i])
+		obs[i] = symexp(s.out[i]) / scale
 	}
 	for i := range grid {
 		grid[i] = sigmoid(s.out[c.Obs+i])

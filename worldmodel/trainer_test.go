@@ -20,6 +20,15 @@ func little(obs, action int) Config {
 	return c
 }
 
+// learns marks tests that train for seconds; with -short, and so under the race
+// detector, they are left out.
+func learns(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("trains for seconds")
+	}
+}
+
 func trainerOf(t *testing.T, c Config, seed uint64) *Trainer {
 	t.Helper()
 	m, err := New(c, seed)
@@ -55,6 +64,7 @@ func episodes(t *testing.T, r *Replay, n, length int, rnd *rand.Rand, play func(
 // TestOverfitOneBatch trains on one batch of random numbers: reconstruction, reward and
 // ψ must go to almost nothing.
 func TestOverfitOneBatch(t *testing.T) {
+	learns(t)
 	c := little(3, 2)
 	c.Batch, c.Length = 4, 4
 	c.FreeNats = 4 // leave the latents room: noise can't be predicted
@@ -90,6 +100,7 @@ func TestOverfitOneBatch(t *testing.T) {
 // reward is 1 where the action two steps ago was positive. With actions or rewards shifted
 // by one, neither can be learned, since actions are independent.
 func TestDelayedCue(t *testing.T) {
+	learns(t)
 	c := little(1, 1)
 	c.Quantiles = 0
 	r, err := NewReplay(c, 1, 2000)
@@ -226,6 +237,7 @@ func (p point) judge(n int, state, reward, cont []float32) {
 // TestKnownDynamics trains actor and critic alone, with the true world in place of the
 // model: the actor must learn to go to the middle and stay.
 func TestKnownDynamics(t *testing.T) {
+	learns(t)
 	c := little(1, 1)
 	c.Starts, c.Quantiles = 32, 0
 	tr := trainerOf(t, c, 5)
