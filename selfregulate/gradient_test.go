@@ -1,6 +1,7 @@
 package selfregulate_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -214,4 +215,47 @@ func TestStateRegulatorsAllocateNothing(t *testing.T) {
 			t.Errorf("%s allocates %g times", name, n)
 		}
 	}
+}
+
+// TestPlanner: from a state whose goal is reached by acting (+1, −1), plans end nearer to
+// it than the actor's own and the action points there.
+func TestPlanner(t *testing.T) {
+	w := bowl{goal: []float32{1, -1, .5, .5}}
+	p, err := selfregulate.NewPlanner(selfregulate.DefaultPlan(), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := []float32{0, 0, 1, 0}
+	out := p.Regulate(state, rng.New(6, "r"))
+	if out.Mean[0] < 0.1 || out.Mean[1] > -0.1 || out.Trace.After <= out.Trace.Before || out.Trace.KL <= 0 {
+		t.Errorf("action %v, trace %+v", out.Mean, out.Trace)
+	}
+	first := append([]float32(nil), out.Mean...)
+	if again := p.Regulate(state, rng.New(6, "r")); again.Mean[0] != first[0] || again.Mean[1] != first[1] {
+		t.Errorf("the same seed gives %v, then %v", first, again.Mean)
+	}
+	if out.State[0] != 0 || out.State[2] != 1 {
+		t.Error("planning must not move the state")
+	}
+	r := rng.New(7, "r")
+	if n := testing.AllocsPerRun(5, func() { p.Regulate(state, r) }); n != 0 {
+		t.Errorf("%g allocations", n)
+	}
+	if _, err := selfregulate.NewPlanner(selfregulate.PlanConfig{Plans: 1, Elite: 2}, w); err == nil || strings.Count(err.Error(), "selfregulate:") != 2 {
+		t.Errorf("want two problems: %v", err)
+	}
+}
+
+func ExampleNewStateRegulator() {
+	w := bowl{goal: []float32{1, -1, .5, .5}} // in use, a simulator of package worldmodel
+	cfg := selfregulate.DefaultGradient()
+	cfg.Reading = selfregulate.InPlace
+	g, err := selfregulate.NewStateRegulator(selfregulate.StatePsi, cfg, w)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	out := g.Regulate([]float32{0, 0, 1, 0}, rng.New(1, "decision"))
+	fmt.Printf("%s: Σψ %.3f to %.3f, ‖Δs‖ %.3f, KL %.4f nats\n", g.Name(), out.Trace.Before, out.Trace.After, out.Trace.Moved, out.Trace.KL)
+	// Output: psi/in-place: Σψ 0.750 to 0.769, ‖Δs‖ 0.062, KL 0.0062 nats
 }
