@@ -579,3 +579,19 @@ func (a *App) Compare(i int) {
 
 // Settled says that nothing is being read: the picture will not change by itself.
 func (a *App) Settled() bool { return len(a.waiting) == 0 && len(a.results) == 0 }
+
+// Title says in a few words where the viewer is, for the window's frame.
+func (a *App) Title() string {
+	name := Ellipsis(styleHead, a.src.Title(), 300)
+	switch {
+	case a.help:
+		return "muse: " + name + ": all keys"
+	case a.screen == ScreenList:
+		return fmt.Sprintf("muse: %s: list, %s, row %d of %d", name, Filters[a.list.filter].Name, min(a.list.at+1, len(a.list.rows)), len(a.list.rows))
+	case a.screen == ScreenRun:
+		return "muse: " + name + ": the run as a whole"
+	case a.screen == ScreenCompare:
+		return fmt.Sprintf("muse: %s: episodes %d and %d, command %d", name, a.left.i+1, a.right.i+1, a.left.at+1)
+	}
+	return fmt.Sprintf("muse: %s: episode %d, command %d", name, a.left.i+1, a.left.at+1)
+}

@@ -40,6 +40,7 @@ type game struct {
 	tex   *ebiten.Image
 	size  image.Rectangle // of the screen that was drawn last
 	drawn bool
+	title string
 	chars []rune
 	keys  []ebiten.Key
 	down  bool // mouse button
@@ -53,6 +54,10 @@ func (g *game) Update() error {
 	g.before = now
 	g.keyboard()
 	g.mouse()
+	if t := g.app.Title(); g.drawn && t != g.title { // not before there is a picture
+		g.title = t
+		ebiten.SetWindowTitle(t)
+	}
 	if g.app.Done() {
 		return ebiten.Termination
 	}
