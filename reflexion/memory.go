@@ -1,12 +1,11 @@
 package reflexion
 
 import (
-	"cmp"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/muse-agent/muse/internal/gametext"
 	"github.com/muse-agent/muse/internal/llm"
 )
 
@@ -72,18 +71,19 @@ func (m *SeenMemory) Clone() *SeenMemory {
 
 // Add learns from one pair. What it can't read changes nothing but the position.
 func (m *SeenMemory) Add(p llm.Pair) {
-	verb, x, r := splitAction(CanonicalAction(p.Action))
+	c := gametext.ParseCommand(CanonicalAction(p.Action))
+	x, r := c.Object, c.Place
 	obs := CanonicalObservation(p.Observation)
 	if obs == llm.NothingHappens {
 		// A known place that can't be gone to is where the player already is. (Of an
 		// unknown one it may only mean that it doesn't exist: then the note is idle,
 		// since nothing can be recalled of a place that was never seen.)
-		if verb == "go to" {
+		if c.Verb == "go to" {
 			m.join(r)
 		}
 		return
 	}
-	switch verb {
+	switch c.Verb {
 	case "go to":
 		m.at = r
 		m.look(r, obs)
@@ -113,13 +113,13 @@ func (m *SeenMemory) Add(p llm.Pair) {
 	case "move":
 		if strings.HasPrefix(obs, "You move the ") {
 			if q := m.places[r]; q.known {
-				q.items = insert(q.items, x)
+				q.items = gametext.Insert(q.items, x)
 				m.places[r] = q
 			}
 			m.join(r)
 		}
 	case "clean", "heat", "cool":
-		if strings.HasPrefix(obs, "You "+verb+" the ") {
+		if strings.HasPrefix(obs, "You "+c.Verb+" the ") {
 			m.join(r)
 		}
 	case "look":
@@ -136,12 +136,13 @@ func (m *SeenMemory) Add(p llm.Pair) {
 // it away: going to, examining or opening a place whose contents were displayed.
 // It gives no answer where the game would say "Nothing happens." as far as known.
 func (m *SeenMemory) Recall(action string) (observation string, ok bool) {
-	verb, _, r := splitAction(CanonicalAction(action))
+	c := gametext.ParseCommand(CanonicalAction(action))
+	r := c.Place
 	q, seen := m.places[r]
 	if !seen {
 		return "", false
 	}
-	switch verb {
+	switch c.Verb {
 	case "go to":
 		if m.near(r) {
 			return "", false
@@ -182,7 +183,7 @@ func (m *SeenMemory) look(r, obs string) bool {
 		}
 		q.door = doorNone
 	}
-	if q.items, ok = parseList(text); !ok {
+	if q.items, ok = gametext.ParseList(text); !ok {
 		return false
 	}
 	m.places[r] = q
@@ -196,9 +197,9 @@ func (q place) describe(r string) (string, bool) {
 	case !q.known:
 		return "", false
 	case q.door == doorOpen:
-		return "The " + r + " is open. In it, you see " + renderList(q.items) + ".", true
+		return "The " + r + " is open. In it, you see " + gametext.RenderList(q.items) + ".", true
 	}
-	return "On the " + r + ", you see " + renderList(q.items) + ".", true
+	return "On the " + r + ", you see " + gametext.RenderList(q.items) + ".", true
 }
 
 // near reports whether r is known to be where the player is.
@@ -231,102 +232,4 @@ func (m *SeenMemory) join(r string) {
 		}
 	}
 	m.group[r], m.group[from], m.group[m.at] = to, to, to
-}
-
-// splitAction takes a command apart: "take X from R" gives ("take", X, R).
-// Commands about one thing have it in r.
-func splitAction(a string) (verb, x, r string) {
-	if a == "look" || a == "inventory" {
-		return a, "", ""
-	}
-	if rest, ok := strings.CutPrefix(a, "go to "); ok {
-		return "go to", "", rest
-	}
-	verb, rest, _ := strings.Cut(a, " ")
-	sep := ""
-	switch verb {
-	case "take":
-		sep = " from "
-	case "move":
-		sep = " to "
-	case "clean", "heat", "cool", "slice":
-		sep = " with "
-	}
-	if sep != "" {
-		if x, r, ok := strings.Cut(rest, sep); ok {
-			return verb, x, r
-		}
-		return "", "", ""
-	}
-	return verb, "", rest
-}
-
-// parseList reads "nothing." or "a cup 2, a cup 1, and a fork 1." strictly.
-func parseList(s string) ([]string, bool) {
-	s, ok := strings.CutSuffix(s, ".")
-	if !ok {
-		return nil, false
-	}
-	if s == "nothing" {
-		return nil, true
-	}
-	parts := strings.Split(s, ", ")
-	for i, p := range parts {
-		if i > 0 && i == len(parts)-1 {
-			if p, ok = strings.CutPrefix(p, "and "); !ok {
-				return nil, false
-			}
-		}
-		if p, ok = strings.CutPrefix(p, "a "); !ok {
-			return nil, false
-		}
-		if _, n := typeAndNumber(p); n < 0 {
-			return nil, false
-		}
-		parts[i] = p
-	}
-	return parts, true
-}
-
-// renderList writes the game's lists: with two items, too, a comma before "and".
-func renderList(items []string) string {
-	if len(items) == 0 {
-		return "nothing"
-	}
-	var b strings.Builder
-	for i, it := range items {
-		if i > 0 {
-			b.WriteString(", ")
-			if i == len(items)-1 {
-				b.WriteString("and ")
-			}
-		}
-		b.WriteString("a " + it)
-	}
-	return b.String()
-}
-
-// insert puts x where the game prints it: types alphabetical, numbers downwards.
-func insert(items []string, x string) []string {
-	i, found := slices.BinarySearchFunc(items, x, compareItems)
-	if found {
-		return items
-	}
-	return slices.Insert(slices.Clone(items), i, x)
-}
-
-func compareItems(a, b string) int {
-	ta, na := typeAndNumber(a)
-	tb, nb := typeAndNumber(b)
-	return cmp.Or(cmp.Compare(ta, tb), cmp.Compare(nb, na))
-}
-
-// typeAndNumber splits "mug 2"; the number is -1 for anything else.
-func typeAndNumber(s string) (string, int) {
-	t, n, ok := strings.Cut(s, " ")
-	k, err := strconv.Atoi(n)
-	if !ok || t == "" || err != nil || k < 0 {
-		return s, -1
-	}
-	return t, k
 }

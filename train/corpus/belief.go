@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/muse-agent/muse/internal/gametext"
 	"github.com/muse-agent/muse/internal/llm"
 )
 
@@ -98,38 +99,18 @@ func listAfter(s, intro string) []string {
 	if k < 0 {
 		return nil
 	}
-	s = strings.TrimSuffix(s[k+len(intro):], ".")
-	if s == "nothing" {
-		return nil
-	}
-	out := strings.Split(s, ", ")
-	for i, x := range out {
-		out[i] = strings.TrimPrefix(strings.TrimPrefix(x, "and "), "a ")
-	}
-	return out
+	items, _ := gametext.ParseList(strings.TrimSuffix(s[k+len(intro):], ".") + ".")
+	return items
 }
 
-// splitCommand takes a command apart: verb, object and place ("" where absent).
+// splitCommand takes a command apart: verb ("go" for "go to"), object and place (""
+// where absent).
 func splitCommand(a string) (verb, obj, recep string) {
-	if r, ok := strings.CutPrefix(a, "go to "); ok {
-		return "go", "", r
+	c := gametext.ParseCommand(a)
+	if c.Verb == "go to" {
+		c.Verb = "go"
 	}
-	verb, rest, _ := strings.Cut(a, " ")
-	sep := ""
-	switch verb {
-	case "take":
-		sep = " from "
-	case "move":
-		sep = " to "
-	case "clean", "heat", "cool":
-		sep = " with "
-	case "open", "close", "examine":
-		return verb, "", rest
-	default:
-		return verb, rest, ""
-	}
-	obj, recep, _ = strings.Cut(rest, sep)
-	return verb, obj, recep
+	return c.Verb, c.Object, c.Place
 }
 
 // update learns from one command and its answer (arrival sentence cut off).
