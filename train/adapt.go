@@ -146,6 +146,7 @@ func TestParts(b *Bench, es []*Episode) []*Part {
 			s.Adaptation = AdaptTask
 			s.Agent.Assessor = adaptedName(s.Agent.Assessor)
 			p = NewPart(e.Arm, s)
+			p.Games = b.Set
 			byArm[e.Arm] = p
 			parts = append(parts, p)
 		}

@@ -100,8 +100,13 @@ func Eval(ctx context.Context, r *Run, b *Bench, arms []Arm, c EvalConfig) (part
 	}
 	for _, a := range arms {
 		p := NewPart(a.Name, b.spec(a))
+		p.Games = b.Set
 		if c.Parts != "" {
-			old, err := ReadPart(filepath.Join(c.Parts, p.File()))
+			path := filepath.Join(c.Parts, p.File())
+			old, err := ReadPart(path)
+			if err == nil {
+				err = old.sameSet(path, b.Set)
+			}
 			if err == nil {
 				p.Rows = slices.DeleteFunc(old.Rows, func(r PartRow) bool { return !wanted[r.id()] })
 			} else if !errors.Is(err, fs.ErrNotExist) {

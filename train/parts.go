@@ -22,7 +22,32 @@ type Part struct {
 	Arm    string    `json:"arm"`
 	Key    string    `json:"key"` // hash of Spec: rows of different keys never mix
 	Spec   PartSpec  `json:"spec"`
-	Rows   []PartRow `json:"rows"` // sorted by game, then rep
+	Games  string    `json:"games,omitempty"` // hash of the set that the games are from; see [Part.Set]
+	Rows   []PartRow `json:"rows"`            // sorted by game, then rep
+}
+
+// unnamedSet is the set of parts that name none: the games that shipped before they did.
+const unnamedSet = "366ea213bebb5904"
+
+// ErrGames: rows of other games, which may have the same ids.
+var ErrGames = errors.New("train: the part holds rows of another set of games")
+
+// Set is the hash of the set of games (textworld.SetHash) that the rows are of. Rows of
+// different sets never mix, and are not compared.
+func (p *Part) Set() string {
+	if p.Games == "" {
+		return unnamedSet
+	}
+	return p.Games
+}
+
+// sameSet refuses to add rows of set to p; "" is a set that nobody named.
+func (p *Part) sameSet(path, set string) error {
+	if len(p.Rows) == 0 || set == "" || p.Set() == set {
+		return nil
+	}
+	return fmt.Errorf("%w: those of %s are of set %s, here is %s (another --games file, or another version of it); name another folder with --parts",
+		ErrGames, path, shorten(p.Set()), set)
 }
 
 // PartSpec is everything that decides the outcome of a row beside game and rep.
@@ -154,12 +179,18 @@ func (p *Part) Save(dir string) error {
 		return err
 	}
 	if old != nil {
+		if err := old.sameSet(path, p.Games); err != nil {
+			return err
+		}
+		if len(old.Rows) > 0 {
+			p.Games = old.Games // also none: a file of before keeps its bytes
+		}
 		if err := p.Add(old.Rows...); err != nil {
 			return err
 		}
 	}
 	var buf bytes.Buffer
-	head, err := json.Marshal(Part{p.Format, p.Arm, p.Key, p.Spec, nil})
+	head, err := json.Marshal(Part{p.Format, p.Arm, p.Key, p.Spec, p.Games, nil})
 	if err != nil {
 		return fmt.Errorf("train: part %s: %w", p.Arm, err)
 	}

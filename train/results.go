@@ -20,6 +20,7 @@ type ResultRow struct {
 	Split   string `json:"split"`
 	Seed    uint64 `json:"seed"`
 	Command string `json:"command"`
+	Games   string `json:"games,omitempty"` // hash of the set, where it is not the shipped one
 }
 
 // Comparison is a difference of two rows over the games that both played.
@@ -89,12 +90,19 @@ func CompileResults(partsDir, assessDir string) (*Results, error) {
 	r.Selection = SelectionResults{Format: "muse/selection@1", Rows: []ResultRow{}, Paired: []Comparison{}, Missing: []string{}}
 	r.Assessment = AssessmentResults{Format: "muse/assessment@1", Rows: []AssessRow{}, Change: []AssessChange{}, Training: []TrainingSummary{}, Missing: []string{}}
 	boot := selfassess.Bootstrap{Seed: 1}
+	shipped, err := textworld.SetHash("")
+	if err != nil {
+		return nil, err
+	}
 	for _, p := range parts {
 		if len(p.Rows) == 0 {
 			continue
 		}
 		row := ResultRow{SelectionRow: p.tabulate(boot), Split: splitOf(p), Seed: p.Spec.Seed}
 		row.Actor = shortActor(row.Actor)
+		if p.Set() != shipped {
+			row.Games = p.Set()
+		}
 		row.Command = commandOf(p, row)
 		r.Selection.Rows = append(r.Selection.Rows, row)
 	}
@@ -173,7 +181,7 @@ func orderParts(a, b *Part) int {
 func compareParts(a, b *Part, boot selfassess.Bootstrap) (c Comparison, ok bool) {
 	x, y := a.Spec, b.Spec
 	p, q := x.Agent, y.Agent
-	same := p.Model.Hash == q.Model.Hash && x.Seed == y.Seed && x.Engine == y.Engine && x.MaxSteps == y.MaxSteps && x.Trials == y.Trials &&
+	same := a.Set() == b.Set() && p.Model.Hash == q.Model.Hash && x.Seed == y.Seed && x.Engine == y.Engine && x.MaxSteps == y.MaxSteps && x.Trials == y.Trials &&
 		p.ThinkCost == q.ThinkCost && p.EarlyStop == q.EarlyStop && p.Dialect == q.Dialect &&
 		p.Config.Temperature == q.Config.Temperature && p.Config.Plan == q.Config.Plan &&
 		(p.Config.Name != "muse" || q.Config.Name != "muse" || p.Config.Horizon == q.Config.Horizon && p.Config.Rollouts == q.Config.Rollouts && p.Config.Recall == q.Config.Recall)
@@ -272,10 +280,14 @@ func commandOf(p *Part, r ResultRow) string {
 	if s.Adaptation == AdaptTask {
 		args = []string{"muse", "adapt", "--agent", base, "--by", "plain"}
 	}
-	if a.Selector == "expert" {
+	if a.Selector != "expert" {
+		args = append(args, "--model", shortActor(a.Model.Name))
+	}
+	switch {
+	case r.Games != "":
+		args = append(args, "--games", "FILE") // of the set r.Games
+	case r.Split != "":
 		args = append(args, "--split", r.Split)
-	} else {
-		args = append(args, "--model", shortActor(a.Model.Name), "--split", r.Split)
 	}
 	if all := splitSize(r.Split); all > 0 && r.NTasks < all {
 		args = append(args, "--sample", fmt.Sprint(r.NTasks))

@@ -106,14 +106,14 @@ func ImportRun(dir, partsDir, assessDir string) ([]string, error) {
 	f := &AssessFile{Format: AssessFormat, Seed: m.Seed, Models: m.Models, Command: portable(m.Args)}
 	switch m.Command {
 	case "adapt":
-		return importAdapt(dir, partsDir, assessDir, f, m.Config)
+		return importAdapt(dir, partsDir, assessDir, f, m.Config, m.Data["games"])
 	case "selfassess":
 		return importTraining(dir, assessDir, f, m.Data)
 	}
 	return nil, fmt.Errorf("train: %s is a run of %q; only adapt and selfassess can be imported (eval writes its parts itself, with --parts)", dir, m.Command)
 }
 
-func importAdapt(dir, partsDir, assessDir string, f *AssessFile, config json.RawMessage) ([]string, error) {
+func importAdapt(dir, partsDir, assessDir string, f *AssessFile, config json.RawMessage, games string) ([]string, error) {
 	var res struct {
 		Assessment *AssessReport `json:"assessment"`
 	}
@@ -137,6 +137,9 @@ func importAdapt(dir, partsDir, assessDir string, f *AssessFile, config json.Raw
 	if g, err := textworld.Open(es[0].Task); err == nil {
 		b.Games = []*textworld.Game{g} // names the version of the rules
 	}
+	if b.Set, err = setOf(es, games); err != nil {
+		return nil, err
+	}
 	var wrote []string
 	for _, p := range TestParts(b, es) {
 		if err := p.Save(partsDir); err != nil {
@@ -153,6 +156,29 @@ func importAdapt(dir, partsDir, assessDir string, f *AssessFile, config json.Raw
 	}
 	path := filepath.Join(assessDir, assessName("adapt", f.actor(), f.msa()))
 	return append(wrote, path), WriteLines(path, f)
+}
+
+// setOf is the set of games of a finished run: the shipped one where hash, that of
+// run.json, is the hash of the shipped games with the ids that were played, in order.
+// Another selection is a set of its own.
+func setOf(es []*Episode, hash string) (string, error) {
+	var games []*textworld.Game
+	seen := map[string]bool{}
+	for _, e := range es {
+		if seen[e.Task] {
+			continue
+		}
+		seen[e.Task] = true
+		g, err := textworld.Open(e.Task)
+		if err != nil {
+			return hash, nil // no shipped game
+		}
+		games = append(games, g)
+	}
+	if GameSetHash(games) != hash {
+		return hash, nil
+	}
+	return textworld.SetHash("")
 }
 
 func importTraining(dir, assessDir string, f *AssessFile, data map[string]string) ([]string, error) {

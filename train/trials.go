@@ -15,6 +15,7 @@ import (
 // Bench is what all phases share: where episodes are played and with how many hands.
 type Bench struct {
 	Games   []*textworld.Game
+	Set     string // hash of the set that Games are from (textworld.SetHash), for parts; may be ""
 	Env     textworld.Options
 	Seed    uint64
 	Workers int // 0 = 1; changes no result

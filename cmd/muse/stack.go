@@ -106,7 +106,11 @@ func (a *app) bench(g *gameFlags, r *runFlags) (*train.Bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &train.Bench{Games: games, Env: o, Seed: r.seed, Workers: max(1, r.workers)}
+	set, err := textworld.SetHash(g.games)
+	if err != nil {
+		return nil, err
+	}
+	b := &train.Bench{Games: games, Set: set, Env: o, Seed: r.seed, Workers: max(1, r.workers)}
 	b.Progress, b.TTY = a.progressWriter()
 	return b, nil
 }

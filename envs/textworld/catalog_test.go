@@ -2,6 +2,8 @@ package textworld_test
 
 import (
 	"bytes"
+	"compress/gzip"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -185,5 +187,44 @@ func TestPackedEqualsPDDL(t *testing.T) {
 	}
 	if _, err := textworld.ReadPack(b1.Bytes()[:b1.Len()-9]); err == nil {
 		t.Error("a truncated pack is accepted")
+	}
+}
+
+func TestSetHash(t *testing.T) {
+	hash := func(path string) string {
+		t.Helper()
+		h, err := textworld.SetHash(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	src, err := os.Open(testdata + "games-sample.jsonl.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	z, err := gzip.NewReader(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	games := strings.SplitAfter(string(all), "\n")
+	file := func(lines ...string) string {
+		path := filepath.Join(t.TempDir(), "games.jsonl")
+		if err := os.WriteFile(path, []byte(strings.Join(lines, "")), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	whole, turned, part := hash(file(games[0], games[1])), hash(file(games[1], games[0])), hash(file(games[0]))
+	if whole != turned || whole == part || whole == hash("") || len(whole) != 16 {
+		t.Errorf("two games %s, in another order %s, one of them %s, embedded %s", whole, turned, part, hash(""))
+	}
+	if _, err := textworld.SetHash("absent.jsonl"); err == nil {
+		t.Error("a file that isn't there has a hash")
 	}
 }

@@ -2,6 +2,8 @@ package textworld
 
 import (
 	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"slices"
@@ -19,6 +21,30 @@ type Selection struct {
 	// ListFile names a text file with one id a line; # starts a comment.
 	ListFile string
 	Limit    int // at most so many games, 0 = all
+}
+
+// SetHash identifies the set that a selection draws from: the embedded games, or those
+// of a games file by their ids and content, in any order. Ids alone don't: published
+// sets give other rooms under the same ones.
+func SetHash(gamesFile string) (string, error) {
+	h := sha256.New()
+	if gamesFile == "" {
+		h.Write(gamesBin)
+		return hex.EncodeToString(h.Sum(nil))[:16], nil
+	}
+	games, err := LoadFile(gamesFile)
+	if err != nil {
+		return "", err
+	}
+	lines := make([]string, len(games))
+	for i, g := range games {
+		lines[i] = g.ID() + "\x00" + g.Hash() + "\n"
+	}
+	slices.Sort(lines)
+	for _, l := range lines {
+		h.Write([]byte(l))
+	}
+	return hex.EncodeToString(h.Sum(nil))[:16], nil
 }
 
 // splitAliases maps every accepted split name to the set it stands for.
