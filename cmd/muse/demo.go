@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"time"
 
@@ -113,10 +112,7 @@ here and now. Interrupt it at will: the same command continues.`,
 	fs.BoolVar(&cfg.Windows, "windows", cfg.Windows, "train on a window at every step, not at every fourth (slower)")
 	list(fs, &collect, "collect", "learn from these runs of `muse collect` instead of the recorded play")
 	list(fs, &siblings, "siblings", "and from these runs of `muse siblings`")
-	fs.StringVarP(&r.out, "out", "o", "", "run folder (default runs/demo-<hash of the settings>)")
-	fs.Uint64Var(&r.seed, "seed", 1, "root seed of every random draw")
-	fs.IntVar(&r.workers, "workers", runtime.NumCPU(), "episodes played at the same time; changes no result")
-	fs.BoolVar(&r.json, "json", false, "print the result as JSON")
+	r.add(c)
 	g.dialect, g.maxSteps = string(textworld.DialectMove), 50
 	f.add(c)
 	f.temperature = cfg.Agent.Temperature // what val prefers for the futures

@@ -15,6 +15,7 @@ import (
 
 	"github.com/muse-agent/muse/envs"
 	"github.com/muse-agent/muse/envs/textworld"
+	"github.com/muse-agent/muse/train"
 	"github.com/muse-agent/muse/train/corpus"
 )
 
@@ -44,15 +45,22 @@ func versionCmd(a *app) *cobra.Command {
 }
 
 func replayCmd(a *app) *cobra.Command {
-	var check string
+	var check, games string
+	var runs []string
 	var show int
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "replay", Short: "Replay transcripts and compare every byte", Args: noArgs,
-		Example: "  muse replay --check testdata/alfworld/golden.jsonl.gz",
-		RunE: func(*cobra.Command, []string) error {
-			if check == "" {
-				return usagef("nothing to replay: --check FILE names a file of transcripts")
+		Use: "replay", Short: "Replay transcripts or runs and compare every byte", Args: noArgs,
+		Long: `Sends recorded commands to the games again. --check FILE compares a file of transcripts
+of the original engine with this one. --run RUN scores a run again: every answer, flag and
+outcome of its episodes must be that of the game. Fails where something differs.`,
+		Example: "  muse replay --check testdata/alfworld/golden.jsonl.gz\n  muse replay --run runs/eval-x",
+		RunE: func(c *cobra.Command, _ []string) error {
+			if (check == "") == (len(runs) == 0) {
+				return usagef("nothing to replay: --check FILE names a file of transcripts, or --run RUN a run folder, one of the two")
+			}
+			if len(runs) > 0 {
+				return a.replayRuns(c, runs, games, show, asJSON)
 			}
 			f, err := os.Open(check)
 			if err != nil {
@@ -88,9 +96,57 @@ func replayCmd(a *app) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&check, "check", "", "file of transcripts (JSONL, plain or gzip)")
+	list(c.Flags(), &runs, "run", "run folders (or episodes.jsonl files) to play and score again")
+	c.Flags().StringVar(&games, "games", "", "with --run: the games file that was played, instead of the embedded games")
 	c.Flags().IntVar(&show, "show", 10, "print at most so many differences")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
+}
+
+// replayRuns plays the episodes of runs again and says whether the records are right.
+func (a *app) replayRuns(c *cobra.Command, runs []string, games string, show int, asJSON bool) error {
+	open := textworld.Open
+	if games != "" {
+		gs, err := textworld.LoadFile(games)
+		if err != nil {
+			return err
+		}
+		byID := map[string]*textworld.Game{}
+		for _, g := range gs {
+			byID[g.ID()] = g
+		}
+		open = func(id string) (*textworld.Game, error) {
+			if g, ok := byID[id]; ok {
+				return g, nil
+			}
+			return nil, fmt.Errorf("%s holds no game %q", games, id)
+		}
+	}
+	out := map[string]*train.Verification{}
+	wrong := 0
+	for _, r := range runs {
+		v, err := train.VerifyEpisodes(c.Context(), r, open, show)
+		if err != nil {
+			return err
+		}
+		out[r] = v
+		wrong += v.Episodes - v.Equal
+		if !asJSON {
+			for _, d := range v.First {
+				fmt.Fprintln(a.stdout, d)
+			}
+			fmt.Fprintf(a.stdout, "%s: %d of %d episodes equal (%d commands), %d won\n", r, v.Equal, v.Episodes, v.Steps, v.Won)
+		}
+	}
+	if asJSON {
+		if err := a.printJSON(out); err != nil {
+			return err
+		}
+	}
+	if wrong > 0 {
+		return fmt.Errorf("%d episodes are not what the game gives", wrong)
+	}
+	return nil
 }
 
 func corpusCmd(a *app) *cobra.Command {
