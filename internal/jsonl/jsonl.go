@@ -204,23 +204,3 @@ func All[T any](path string) iter.Seq2[T, error] {
 		}
 	}
 }
-
-// ReadAll returns all records of a file and the length of a cut-off last line.
-func ReadAll[T any](path string) (all []T, cut int64, err error) {
-	r, err := Open(path)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer r.Close()
-	for {
-		var v T
-		switch err := r.Next(&v); err {
-		case nil:
-			all = append(all, v)
-		case io.EOF:
-			return all, r.Cut(), nil
-		default:
-			return nil, 0, err
-		}
-	}
-}

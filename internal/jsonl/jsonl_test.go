@@ -58,7 +58,7 @@ func TestRead(t *testing.T) {
 		"zeros after power loss": {"{\"a\":1}\n\x00\x00\x00", []rec{{A: 1}}, 3, ""},
 	} {
 		for _, b := range [][]byte{[]byte(c.in), zip([]byte(c.in))} {
-			got, cut, err := ReadAll[rec](write(t, b))
+			got, cut, err := readAll[rec](write(t, b))
 			if c.err != "" {
 				if err == nil || !strings.Contains(err.Error(), c.err) {
 					t.Errorf("%s: error %v, want %q in it", name, err, c.err)
@@ -74,7 +74,7 @@ func TestRead(t *testing.T) {
 
 func TestReadCutGzipIsAnError(t *testing.T) {
 	b := zip([]byte(strings.Repeat("{\"a\":1}\n", 1000)))
-	_, _, err := ReadAll[rec](write(t, b[:len(b)-4]))
+	_, _, err := readAll[rec](write(t, b[:len(b)-4]))
 	if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "cut off") {
 		t.Errorf("error %v", err)
 	}
@@ -201,12 +201,35 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-func ExampleReadAll() {
+func ExampleAll() {
 	dir, _ := os.MkdirTemp("", "jsonl")
 	defer os.RemoveAll(dir)
 	p := filepath.Join(dir, "f.jsonl")
 	os.WriteFile(p, []byte("{\"a\":1}\n{\"a\":2}\n{\"a\":"), 0o644) // the writer was killed
-	all, cut, err := ReadAll[struct{ A int }](p)
-	fmt.Println(all, cut, err)
-	// Output: [{1} {2}] 5 <nil>
+	for v, err := range All[struct{ A int }](p) {
+		fmt.Println(v, err)
+	}
+	// Output:
+	// {1} <nil>
+	// {2} <nil>
+}
+
+// readAll returns all records of a file and the length of a cut-off last line.
+func readAll[T any](path string) (all []T, cut int64, err error) {
+	r, err := Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer r.Close()
+	for {
+		var v T
+		switch err := r.Next(&v); err {
+		case nil:
+			all = append(all, v)
+		case io.EOF:
+			return all, r.Cut(), nil
+		default:
+			return nil, 0, err
+		}
+	}
 }
