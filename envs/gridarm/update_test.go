@@ -2,15 +2,31 @@ package gridarm
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
 var update = flag.Bool("update", false, "write the golden files and the pages of the tasks anew")
+
+// Scripts are the results of all scripted policies over 200 seeds, played once for all
+// tests.
+var Scripts = sync.OnceValues(func() (map[Task]ScriptResult, error) {
+	all := map[Task]ScriptResult{}
+	for _, t := range Tasks() {
+		r, err := CheckScript(context.Background(), t, Options{}, 200)
+		if err != nil {
+			return nil, err
+		}
+		all[t] = r
+	}
+	return all, nil
+})
 
 // Golden compares got with a file, or writes it with -update.
 func Golden(t *testing.T, path string, got []byte) {
