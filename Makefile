@@ -12,7 +12,7 @@ TESTFLAGS  ?= -shuffle=on
 
 export CGO_ENABLED := 1
 
-.PHONY: all deps build demo test test-fast test-native check bench fuzz clean
+.PHONY: all deps build viewer demo test test-fast test-native check bench fuzz clean
 
 all: build
 
@@ -22,6 +22,9 @@ deps: ## native libraries and MiniLM into .deps (idempotent)
 build: deps ## bin/muse with the native parts
 	@mkdir -p bin
 	$(GO) build -tags native -trimpath -ldflags '$(LDFLAGS)' -o bin/muse ./cmd/muse
+
+viewer: ## bin/muse-viewer (the window) and bin/viewer-web (the browser's); no native parts
+	@bash scripts/viewer.sh '$(LDFLAGS)'
 
 demo: build ## the whole loop on a few tasks, in minutes
 	./bin/muse demo

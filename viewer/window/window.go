@@ -78,14 +78,17 @@ const (
 )
 
 func (g *game) keyboard() {
+	// Asked for apart from the keys that are down: a short tap can be over between frames.
+	g.keys = inpututil.AppendJustPressedKeys(g.keys[:0])
+	for _, k := range g.keys {
+		if name, ok := names[k]; ok {
+			g.app.Key(name)
+		}
+	}
 	g.keys = inpututil.AppendPressedKeys(g.keys[:0])
 	for _, k := range g.keys {
 		name, ok := names[k]
-		if !ok {
-			continue
-		}
-		d := inpututil.KeyPressDuration(k)
-		if d == 1 || d >= delay && (d-delay)%interval == 0 {
+		if d := inpututil.KeyPressDuration(k); ok && d >= delay && (d-delay)%interval == 0 {
 			g.app.Key(name)
 		}
 	}
