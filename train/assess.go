@@ -113,15 +113,19 @@ func someOf(tasks []string) string {
 // tasks than those before adaptation would be no comparison; see [CompleteTasks].
 func AssessAdaptation(ctx context.Context, es []*Episode, arm string, m *selfassess.Model, replay *selfassess.Replay, c selfassess.AdaptConfig) (*AssessReport, error) {
 	adapt, test := map[string][]*Episode{}, map[string][]*Episode{}
-	actor := ""
+	actor, hash := "", ""
 	for _, e := range OfArm(es, arm) {
 		switch e.Phase {
 		case "adapt":
 			adapt[e.Task] = append(adapt[e.Task], e)
 		case "test", "eval":
 			test[e.Task] = append(test[e.Task], e)
-			actor = e.Agent.Model.Name
-			if err := m.CheckActor(selfassess.Actor{Name: actor, Hash: e.Agent.Model.Hash}); err != nil {
+			by := e.Agent.Model
+			if actor != "" && by.Hash != hash {
+				return nil, fmt.Errorf("train: the test episodes are of two actors, %s and %s; assess the runs of one, or one agent (--agent)", actor, by.Name)
+			}
+			actor, hash = by.Name, by.Hash
+			if err := m.CheckActor(selfassess.Actor{Name: actor, Hash: hash}); err != nil {
 				return nil, fmt.Errorf("train: assessing episode %s: %w", e.ID, err)
 			}
 		}

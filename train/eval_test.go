@@ -253,6 +253,12 @@ func TestAdaptChangesTheModelAndResumes(t *testing.T) {
 	if _, err := AssessAdaptation(ctx, part, "", m, replay, ac.MSA); !errors.Is(err, ErrIncomplete) || !strings.Contains(err.Error(), gone) {
 		t.Errorf("a task without adaptation episodes: %v", err)
 	}
+	// One row of a table is of one actor.
+	other := *got[len(got)-1]
+	other.Agent.Model.Name, other.Agent.Model.Hash = "another", "1234"
+	if _, err := AssessAdaptation(ctx, append(append([]*Episode{}, got...), &other), "", m, replay, ac.MSA); err == nil || !strings.Contains(err.Error(), "two actors") {
+		t.Errorf("episodes of two actors: %v", err)
+	}
 	kept, lack := CompleteTasks(part)
 	if len(lack) != 1 || lack[0] != gone {
 		t.Errorf("left out: %v, want %s", lack, gone)

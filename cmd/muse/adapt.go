@@ -145,7 +145,12 @@ self-assessment is before and after, and adapted to another game as control.`,
 				if p.run.json {
 					return a.printJSON(res)
 				}
-				fmt.Fprintf(a.stdout, "%s\nself-assessment on the test episodes of %s:\n%s", t, arm, res.Assessment)
+				fmt.Fprint(a.stdout, t)
+				if res.Assessment == nil {
+					a.say("no tests were asked for, so nothing is judged")
+					return nil
+				}
+				fmt.Fprintf(a.stdout, "\nself-assessment on the test episodes of %s:\n%s", arm, res.Assessment)
 				return nil
 			})
 		},
