@@ -10,10 +10,11 @@
 // outcome: the self-assessment of the paper (section 4.1.3, Eq. 6) for any agent. It
 // is seen as counts of what was done, what failed and what of the goal was met
 // ([FeatureNames]), and, with an embedder, as sentence embeddings of the goal and of
-// the steps. Boosted trees read the counts, the head of package selfassess reads both,
-// and their mean is calibrated ([Train], [Model]).
+// the steps. Boosted trees read the counts and what is remembered of the task
+// ([Memory]), the head of package selfassess reads counts and embeddings, a linear model
+// reads words ([NGram]), and a logistic regression weighs them ([Stack]).
 //
-// [Evaluate] leaves whole tasks out, then whole agents, and compares with a
-// logistic regression on TF-IDF word n-grams that is fitted on the same rows ([NGram]).
+// [Train] leaves whole tasks out, then whole players, and compares with
+// the n-gram model alone, fitted on the same rows.
 // Figures that see the end of an episode are kept apart: the winning move is in there.
 package logs

@@ -3,7 +3,6 @@ package logs
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/muse-agent/muse/selfassess"
 )
@@ -48,7 +47,8 @@ type Report struct {
 	Tasks      int      `json:"tasks"`
 	Models     int      `json:"models"`
 	Success    float64  `json:"success"`
-	Rows       int      `json:"rows"` // different prefixes learnt from
+	Rows       int      `json:"rows"`  // different prefixes learnt from
+	Parts      []string `json:"parts"` // of the model, in the order of their weights
 	ModelHash  string   `json:"model_hash"`
 	Results    []Result `json:"results"`
 	Alerts     []Alert  `json:"alerts,omitempty"`
@@ -66,63 +66,65 @@ func predictions(es []Episode, rows []Row, p []float64) []selfassess.Prediction 
 	return out
 }
 
-// members are out-of-fold logits of the parts of the model for some rows.
-type members struct {
-	rows        []Row
-	fold        []int
-	trees, head []float64 // head is nil without embeddings
+// held are predictions for rows by fits that never saw the row's group.
+type held struct {
+	rows  []Row
+	fold  []int
+	names []string    // of the parts
+	z     [][]float64 // (parts, rows) logits
 }
 
-// crossFitAll fits both parts without each fold of a split, once for all positions.
-func crossFitAll(ctx context.Context, rows []Row, emb selfassess.Embedder, split string, c Config) (m members, err error) {
-	m.rows = rows
-	if m.trees, m.fold, err = crossFit(ctx, rows, groupOf(split), c, split, c.treeLogits); err != nil {
-		return m, err
-	}
+// holdOut fits all parts without each fold of a split, once for all positions. The
+// n-grams come last.
+func holdOut(ctx context.Context, rows []Row, emb selfassess.Embedder, split string, c Config) (h held, err error) {
+	h.rows = rows
+	parts := []struct {
+		name string
+		fit  fitter
+	}{{"trees", c.treeLogits}, {"head", nil}, {"ngram", ngramLogits}}
 	if emb != nil {
-		m.head, _, err = crossFit(ctx, rows, groupOf(split), c, split, c.headLogits(emb))
+		parts[1].fit = c.headLogits(emb)
 	}
-	return m, err
+	for _, p := range parts {
+		if p.fit == nil {
+			continue
+		}
+		z, fold, err := crossFit(ctx, rows, groupOf(split), c, split, p.fit)
+		if err != nil {
+			return h, err
+		}
+		h.names, h.z, h.fold = append(h.names, p.name), append(h.z, z), fold
+	}
+	return h, nil
 }
 
 // at keeps the rows of one position.
-func (m members) at(n int) members {
-	var out members
-	for i := range m.rows {
-		if len(m.rows[i].Steps) != n {
-			continue
-		}
-		out.rows, out.fold, out.trees = append(out.rows, m.rows[i]), append(out.fold, m.fold[i]), append(out.trees, m.trees[i])
-		if m.head != nil {
-			out.head = append(out.head, m.head[i])
+func (h held) at(n int) held {
+	out := held{names: h.names, z: make([][]float64, len(h.z))}
+	for i := range h.rows {
+		if len(h.rows[i].Steps) == n {
+			out.rows, out.fold = append(out.rows, h.rows[i]), append(out.fold, h.fold[i])
+			for m := range h.z {
+				out.z[m] = append(out.z[m], h.z[m][i])
+			}
 		}
 	}
 	return out
 }
 
-// judge makes the figures at one position under one split. The baseline learns from
-// this very position, its best case.
-func judge(ctx context.Context, es []Episode, m members, split string, c Config, boot selfassess.Bootstrap) (Result, error) {
-	res := Result{Split: split, Rows: len(m.rows), Members: map[string][2]float64{}}
-	predict := func(name string, z []float64) []selfassess.Prediction {
-		p, _ := calibrateRows(m.rows, z, m.fold)
-		out := predictions(es, m.rows, p)
-		x := selfassess.MetricsOf(out, name, selfassess.Bootstrap{Draws: 1, Seed: 1})
+// judge makes the figures at one position under one split. The baseline is the last
+// part alone, fitted on this very position, calibrated as the whole is.
+func judge(es []Episode, h held, split string, boot selfassess.Bootstrap) Result {
+	res := Result{Split: split, Rows: len(h.rows), Members: map[string][2]float64{}}
+	predict := func(z ...[]float64) []selfassess.Prediction {
+		p, _ := stackRows(h.rows, z, h.fold)
+		return predictions(es, h.rows, p)
+	}
+	for m, name := range h.names {
+		x := selfassess.MetricsOf(predict(h.z[m]), name, selfassess.Bootstrap{Draws: 1, Seed: 1})
 		res.Members[name] = [2]float64{x.AUROC.Value, x.AUROCMacro.Value}
-		return out
 	}
-	z, fold, err := crossFit(ctx, m.rows, groupOf(split), c, split, ngramLogits)
-	if err != nil {
-		return res, err
-	}
-	b := predictions(es, m.rows, func() []float64 { p, _ := calibrateRows(m.rows, z, fold); return p }())
-	a := predict("trees", m.trees)
-	if m.head != nil {
-		predict("head", m.head)
-		predict("head+ngram", mean(m.head, z))
-		a = predict("trees+head", mean(m.trees, m.head))
-	}
-	predict("trees+ngram", mean(m.trees, z))
+	a, b := predict(h.z...), predict(h.z[len(h.z)-1])
 	res.Model, res.NGram = selfassess.MetricsOf(a, "model", boot), selfassess.MetricsOf(b, "ngram", boot)
 	for _, d := range selfassess.Compare(a, b, boot) {
 		switch d.Metric {
@@ -137,7 +139,7 @@ func judge(ctx context.Context, es []Episode, m members, split string, c Config,
 		y[i], prob[i] = a[i].Label, a[i].P
 	}
 	res.RiskCoverage, _ = selfassess.RiskCoverage(y, prob)
-	return res, nil
+	return res
 }
 
 func groupOf(split string) func(*Row) string {
@@ -145,6 +147,17 @@ func groupOf(split string) func(*Row) string {
 		return func(r *Row) string { return r.Model }
 	}
 	return func(r *Row) string { return r.Task }
+}
+
+// upTo keeps the rows of at most n steps.
+func upTo(rows []Row, n int) []Row {
+	var out []Row
+	for i := range rows {
+		if len(rows[i].Steps) <= n {
+			out = append(out, rows[i])
+		}
+	}
+	return out
 }
 
 // Judged are the positions of the report: after so many steps of episodes that
@@ -184,56 +197,56 @@ func Train(ctx context.Context, es []Episode, emb selfassess.Embedder, c Config,
 	rep.Rows = len(rows)
 	say("%d episodes of %d tasks by %d players, %d different prefixes", len(es), rep.Tasks, rep.Models, len(rows))
 
-	// Held-out tasks at every position: the calibration and the table of alerts.
-	m := &Model{}
-	byTask, err := crossFitAll(ctx, rows, emb, SplitTasks, c)
+	// Held-out tasks at every position: weights, calibration and the table of alerts.
+	byTask, err := holdOut(ctx, rows, emb, SplitTasks, c)
 	if err != nil {
 		return nil, nil, err
 	}
+	m := &Model{}
 	var p []float64
-	p, m.cal = calibrateRows(rows, mean(byTask.trees, byTask.head), byTask.fold)
+	p, m.stack = stackRows(rows, byTask.z, byTask.fold)
 	rep.Alerts, rep.AlertSplit = alerts(es, rows, p, c.Positions), SplitTasks
-	m.trees = c.fitTrees(rows)
+	m.trees, m.mem = c.fitTrees(rows)
+	m.mem.prune()
+	if m.ngrams, err = fitNGrams(rows); err != nil {
+		return nil, nil, err
+	}
 	if emb != nil {
 		if m.head, err = fitHead(ctx, rows, emb, c.Seed); err != nil {
 			return nil, nil, err
 		}
 	}
-	rep.ModelHash = m.Hash()
+	rep.ModelHash, rep.Parts = m.Hash(), byTask.names
 	say("fitted; now the figures")
 
-	boot := selfassess.Bootstrap{Seed: c.Seed}
-	whole := Running(es, 0)
+	boot := selfassess.Bootstrap{Seed: c.Seed, Draws: c.Draws}
 	for _, split := range []string{SplitTasks, SplitModels} {
 		running := byTask
 		if split == SplitModels {
 			if rep.Models < 2 {
 				continue
 			}
-			if running, err = crossFitAll(ctx, rows, emb, split, c); err != nil {
+			if running, err = holdOut(ctx, upTo(rows, Judged[len(Judged)-1]), emb, split, c); err != nil {
 				return nil, nil, err
 			}
 		}
-		for _, n := range append(slices.Clone(Judged), 0) {
-			at, name := running.at(n), fmt.Sprint(n)
-			if n == 0 {
-				// The trees alone: the end stands in the counts, and in the n-grams.
-				if at, err = crossFitAll(ctx, whole, nil, split, c); err != nil {
-					return nil, nil, err
-				}
-				name = Whole
+		for _, n := range Judged {
+			if at := running.at(n); len(at.rows) > 0 {
+				res := judge(es, at, split, boot)
+				res.Position = fmt.Sprint(n)
+				rep.Results = append(rep.Results, res)
+				say("without the judged %s, %s", split, res.line())
 			}
-			if len(at.rows) == 0 {
-				continue
-			}
-			res, err := judge(ctx, es, at, split, c, boot)
-			if err != nil {
-				return nil, nil, err
-			}
-			res.Position, res.SeesEnd = name, n == 0
-			rep.Results = append(rep.Results, res)
-			say("without the judged %s, %s", split, res.line())
 		}
 	}
+	// The end stands in the counts and in the n-grams; embeddings would add nothing.
+	whole, err := holdOut(ctx, Running(es, 0), nil, SplitTasks, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	res := judge(es, whole, SplitTasks, boot)
+	res.Position, res.SeesEnd = Whole, true
+	rep.Results = append(rep.Results, res)
+	say("without the judged tasks, %s", res.line())
 	return m, rep, nil
 }

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/muse-agent/muse/internal/atomicfile"
 	"github.com/muse-agent/muse/selfassess"
@@ -31,40 +32,31 @@ var ErrModel = errors.New("logs: not a usable model")
 // Model gives prefixes of episodes a probability of success. Immutable and safe for
 // concurrent use (if its embedder is).
 type Model struct {
-	trees *Trees
-	head  *selfassess.Model // nil without embeddings
-	cal   Platt
+	trees  *Trees
+	mem    *Memory
+	ngrams ngrams
+	head   *selfassess.Model // nil without embeddings
+	stack  Stack             // weights of trees, head, n-grams, in this order
 }
 
-// logit is the mean of the members' logits.
-func mean(a, b []float64) []float64 {
-	if b == nil {
-		return a
-	}
-	out := make([]float64, len(a))
-	for i := range a {
-		out[i] = (a[i] + b[i]) / 2
-	}
-	return out
-}
-
-// Predict returns the calibrated probability of success of every row.
+// Predict returns the probability of success of every row.
 func (m *Model) Predict(ctx context.Context, rows []Row) ([]float64, error) {
-	z := make([]float64, len(rows))
-	for i := range rows {
-		z[i] = m.trees.Logit(rows[i].X)
-	}
+	var head []float64
 	if m.head != nil {
-		h, err := headLogits(ctx, m.head, rows)
-		if err != nil {
+		var err error
+		if head, err = headLogits(ctx, m.head, rows); err != nil {
 			return nil, err
 		}
-		z = mean(z, h)
 	}
-	for i := range z {
-		z[i] = m.cal.Apply(z[i])
+	out := make([]float64, len(rows))
+	for i := range rows {
+		z := []float64{m.trees.Logit(m.mem.with(&rows[i]))}
+		if head != nil {
+			z = append(z, head[i])
+		}
+		out[i] = m.stack.Apply(append(z, m.ngrams.logit(&rows[i])))
 	}
-	return z, nil
+	return out, nil
 }
 
 // Score returns P after every step of an episode: P[i] is the probability, given the
@@ -78,7 +70,7 @@ func (m *Model) Score(ctx context.Context, e *Episode) ([]float64, error) {
 		p.step(s)
 		row := x[i*len(FeatureNames) : (i+1)*len(FeatureNames)]
 		p.write(row)
-		rows[i] = Row{Goal: e.Task, Steps: e.Steps[:i+1], X: row}
+		rows[i] = Row{Task: e.TaskID, Model: e.Model, Goal: e.Task, Steps: e.Steps[:i+1], X: row}
 	}
 	return m.Predict(ctx, rows)
 }
@@ -89,8 +81,10 @@ type file struct {
 	Features string   `json:"features"`
 	Names    []string `json:"names"`
 	Head     string   `json:"head,omitempty"` // hash of the head beside it
-	Cal      Platt    `json:"calibration"`
+	Stack    Stack    `json:"stack"`
 	Trees    *Trees   `json:"trees"`
+	Memory   *Memory  `json:"memory"`
+	NGrams   ngrams   `json:"ngrams"`
 }
 
 // Hash names the model (hex, 64 digits).
@@ -101,7 +95,7 @@ func (m *Model) Hash() string {
 }
 
 func (m *Model) file() file {
-	f := file{Format: ModelFormat, Features: FeatureVersion, Names: FeatureNames, Cal: m.cal, Trees: m.trees}
+	f := file{Format: ModelFormat, Features: FeatureVersion, Names: slices.Concat(FeatureNames, MemoryNames), Stack: m.stack, Trees: m.trees, Memory: m.mem, NGrams: m.ngrams}
 	if m.head != nil {
 		f.Head = m.head.Hash()
 	}
@@ -145,13 +139,20 @@ func Load(dir string, open func() (selfassess.Embedder, error)) (*Model, error) 
 	if err := json.Unmarshal(b, &f); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w; %s", ErrModel, path, err, again)
 	}
-	if f.Format != ModelFormat || f.Features != FeatureVersion || len(f.Names) != len(FeatureNames) {
+	if f.Format != ModelFormat || f.Features != FeatureVersion || len(f.Names) != len(FeatureNames)+len(MemoryNames) {
 		return nil, fmt.Errorf("%w: %s has format %q and counts %q, this version reads %q and %q; %s", ErrModel, path, f.Format, f.Features, ModelFormat, FeatureVersion, again)
 	}
 	if err := f.Trees.check(); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w; %s", ErrModel, path, err, again)
 	}
-	m := &Model{trees: f.Trees, cal: f.Cal}
+	parts := 2
+	if f.Head != "" {
+		parts++
+	}
+	if f.Memory == nil || len(f.Stack.W) != parts {
+		return nil, fmt.Errorf("%w: %s has no memory, or weights of %d parts; %s", ErrModel, path, len(f.Stack.W), again)
+	}
+	m := &Model{trees: f.Trees, mem: f.Memory, ngrams: f.NGrams, stack: f.Stack}
 	if f.Head == "" {
 		return m, nil
 	}
@@ -182,7 +183,7 @@ func (t *Trees) check() error {
 		}
 		for i, n := range tree {
 			// Children come after their parent, so every walk ends.
-			if n.Feature >= len(FeatureNames) || n.Feature >= 0 && (n.Left <= i || n.Left+1 >= len(tree)) {
+			if n.Feature >= len(FeatureNames)+len(MemoryNames) || n.Feature >= 0 && (n.Left <= i || n.Left+1 >= len(tree)) {
 				return fmt.Errorf("tree %d, node %d points nowhere", k, i)
 			}
 		}

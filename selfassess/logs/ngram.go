@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -18,6 +19,48 @@ type NGram struct {
 	terms map[string]int
 	idf   []float64
 	w     []float64 // one a term, then the intercept
+}
+
+// ngramFile is an NGram as it is stored, terms in the order of their columns.
+type ngramFile struct {
+	Terms []string  `json:"terms"`
+	IDF   []float32 `json:"idf"`
+	W     []float32 `json:"w"`
+}
+
+// MarshalJSON writes terms, IDF and weights; the numbers as float32.
+func (m *NGram) MarshalJSON() ([]byte, error) {
+	f := ngramFile{Terms: make([]string, len(m.idf))}
+	for t, k := range m.terms {
+		f.Terms[k] = t
+	}
+	for _, v := range m.idf {
+		f.IDF = append(f.IDF, float32(v))
+	}
+	for _, v := range m.w {
+		f.W = append(f.W, float32(v))
+	}
+	return json.Marshal(f)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (m *NGram) UnmarshalJSON(b []byte) error {
+	var f ngramFile
+	if err := json.Unmarshal(b, &f); err != nil {
+		return fmt.Errorf("logs: reading n-grams: %w", err)
+	}
+	if len(f.IDF) != len(f.Terms) || len(f.W) != len(f.Terms)+1 {
+		return fmt.Errorf("logs: reading n-grams: %d terms, %d IDF values, %d weights", len(f.Terms), len(f.IDF), len(f.W))
+	}
+	*m = NGram{terms: make(map[string]int, len(f.Terms))}
+	for k, t := range f.Terms {
+		m.terms[t] = k
+		m.idf = append(m.idf, float64(f.IDF[k]))
+	}
+	for _, v := range f.W {
+		m.w = append(m.w, float64(v))
+	}
+	return nil
 }
 
 type sparse struct {
@@ -132,6 +175,12 @@ func FitNGram(texts []string, y, w []float64) (*NGram, error) {
 		return nil, fmt.Errorf("logs: fitting the n-gram baseline: %w", err)
 	}
 	m.w = res.X
+	for i, v := range m.w { // as they are stored: a loaded model gives the same bytes
+		m.w[i] = float64(float32(v))
+	}
+	for i, v := range m.idf {
+		m.idf[i] = float64(float32(v))
+	}
 	return m, nil
 }
 

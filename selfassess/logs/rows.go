@@ -19,6 +19,7 @@ type Row struct {
 	X           []float32 // counts, as FeatureNames
 	Won, N      float64   // episodes with this prefix that succeeded, and all of them
 	Episodes    []int     // their indices
+	Whole       bool      // not a prefix: the episode with its end
 }
 
 // Label is the share of the row's episodes that succeeded.
@@ -47,7 +48,7 @@ func Running(es []Episode, n int) []Row {
 		if !ok {
 			j = len(rows)
 			at[key] = j
-			rows = append(rows, Row{Task: e.TaskID, Model: e.Model, Goal: e.Task, Steps: e.Steps[:k:k], X: Features(e, k)})
+			rows = append(rows, Row{Task: e.TaskID, Model: e.Model, Goal: e.Task, Steps: e.Steps[:k:k], X: Features(e, k), Whole: n == 0})
 		}
 		r := &rows[j]
 		r.N++

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"sort"
 
 	"github.com/muse-agent/muse/internal/rng"
@@ -17,12 +16,13 @@ type Config struct {
 	Positions []int      `json:"positions"`
 	Trees     TreeConfig `json:"trees"`
 	Folds     int        `json:"folds"` // of held-out tasks, and of held-out players
+	Draws     int        `json:"draws"` // of the bootstrap over tasks
 	Seed      uint64     `json:"seed"`
 }
 
 // Default returns the settings of `muse assess train`.
 func Default() Config {
-	return Config{Positions: []int{1, 2, 4, 8, 12, 16, 24, 32}, Trees: DefaultTrees(), Folds: 5, Seed: 1}
+	return Config{Positions: []int{1, 2, 4, 8, 12, 16, 24, 32}, Trees: DefaultTrees(), Folds: 5, Draws: 400, Seed: 1}
 }
 
 // Validate reports all problems at once.
@@ -35,6 +35,7 @@ func (c Config) Validate() error {
 	}
 	bad(len(c.Positions) > 0, "no positions to learn from")
 	bad(sort.IntsAreSorted(c.Positions) && (len(c.Positions) == 0 || c.Positions[0] >= 1), "positions are %v, must ascend from 1 or more", c.Positions)
+	bad(c.Draws >= 1, "draws is %d, must be 1 or more", c.Draws)
 	bad(c.Folds >= 2, "folds is %d, must be 2 or more", c.Folds)
 	bad(c.Trees.Trees >= 1 && c.Trees.Depth >= 1 && c.Trees.Rate > 0 && c.Trees.L2 > 0, "trees %+v: number, depth, rate and l2 must be above 0", c.Trees)
 	return errors.Join(errs...)
@@ -52,39 +53,77 @@ func rowsAt(es []Episode, positions []int) []Row {
 // fitter fits on the rows train and returns logits of the rows test.
 type fitter func(ctx context.Context, train, test []Row) ([]float64, error)
 
-// treeLogits fits boosted trees on the counts.
+// treeLogits fits boosted trees on the counts and on memory.
 func (c Config) treeLogits(_ context.Context, train, test []Row) ([]float64, error) {
-	t := c.fitTrees(train)
+	t, mem := c.fitTrees(train)
 	out := make([]float64, len(test))
 	for i := range test {
-		out[i] = t.Logit(test[i].X)
+		out[i] = t.Logit(mem.with(&test[i]))
 	}
 	return out, nil
 }
 
-func (c Config) fitTrees(rows []Row) *Trees {
-	x, y, w := make([][]float32, len(rows)), make([]float64, len(rows)), make([]float64, len(rows))
+func (c Config) fitTrees(rows []Row) (*Trees, *Memory) {
+	y, w := make([]float64, len(rows)), make([]float64, len(rows))
 	for i := range rows {
-		x[i], y[i], w[i] = rows[i].X, rows[i].Label(), rows[i].N
+		y[i], w[i] = rows[i].Label(), rows[i].N
 	}
-	return FitTrees(x, y, w, c.Trees)
+	mem := remember(rows)
+	return FitTrees(mem.training(rows, c.Seed), y, w, c.Trees), &mem.all
 }
 
-// ngramLogits is the baseline.
+// ngramLogits is the baseline: one fit for each bucket of lengths.
 func ngramLogits(_ context.Context, train, test []Row) ([]float64, error) {
-	texts, y, w := make([]string, len(train)), make([]float64, len(train)), make([]float64, len(train))
-	for i := range train {
-		texts[i], y[i], w[i] = train[i].text(), train[i].Label(), train[i].N
-	}
-	m, err := FitNGram(texts, y, w)
+	ms, err := fitNGrams(train)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]float64, len(test))
 	for i := range test {
-		out[i] = m.Logit(test[i].text())
+		out[i] = ms.logit(&test[i])
 	}
 	return out, nil
+}
+
+// ngrams are the n-gram models by bucket.
+type ngrams map[int]*NGram
+
+// fitNGrams fits each bucket on the rows of just its length; rows of whole episodes,
+// where none has such a length by design, are one bucket.
+func fitNGrams(rows []Row) (ngrams, error) {
+	ms := ngrams{}
+	for _, b := range buckets {
+		var texts []string
+		var y, w []float64
+		for i := range rows {
+			if r := &rows[i]; len(r.Steps) == b || r.Whole && b == buckets[0] {
+				texts, y, w = append(texts, r.text()), append(y, r.Label()), append(w, r.N)
+			}
+		}
+		if len(texts) == 0 || len(rows) > 0 && rows[0].Whole && b != buckets[0] {
+			continue
+		}
+		m, err := FitNGram(texts, y, w)
+		if err != nil {
+			return nil, err
+		}
+		ms[b] = m
+	}
+	return ms, nil
+}
+
+// logit is the score of the longest bucket that the row fills, 0 where none was fitted.
+func (ms ngrams) logit(r *Row) float64 {
+	b := bucketOf(len(r.Steps))
+	if r.Whole {
+		b = buckets[0]
+	}
+	for ; b > 0; b /= 2 {
+		if m := ms[b]; m != nil {
+			return m.Logit(r.text())
+		}
+	}
+	return 0
 }
 
 // headLogits is the head of package selfassess.
@@ -154,67 +193,4 @@ func crossFit(ctx context.Context, rows []Row, groupOf func(*Row) string, c Conf
 		}
 	}
 	return logits, fold, nil
-}
-
-// Platt is the calibration P = σ(A·logit + B).
-type Platt struct {
-	A float64 `json:"a"`
-	B float64 `json:"b"`
-}
-
-// Apply returns the calibrated probability of a logit.
-func (p Platt) Apply(z float64) float64 { return sigmoid(p.A*z + p.B) }
-
-// fitPlatt is weighted logistic regression on one logit by Newton's method, with a
-// weak prior at (1, 0) that keeps separable rows finite.
-func fitPlatt(z, y, w []float64) Platt {
-	p := Platt{A: 1}
-	for range 50 {
-		ga, gb, haa, hab, hbb := p.A-1, p.B, 1.0, 0.0, 1.0
-		for i := range z {
-			q := p.Apply(z[i])
-			d, v := w[i]*(q-y[i]), w[i]*q*(1-q)
-			ga += d * z[i]
-			gb += d
-			haa += v * z[i] * z[i]
-			hab += v * z[i]
-			hbb += v
-		}
-		det := haa*hbb - hab*hab
-		da, db := (hbb*ga-hab*gb)/det, (haa*gb-hab*ga)/det
-		step := 1 / max(1, math.Abs(da), math.Abs(db)) // damped: never moves by more than 1
-		p.A, p.B = p.A-step*da, p.B-step*db
-		if math.Abs(da)+math.Abs(db) < 1e-9 {
-			break
-		}
-	}
-	p.A = max(p.A, 1e-3) // a calibration may not turn the ranking around
-	return p
-}
-
-// calibrateRows fits one calibration for each fold on the other folds' rows and
-// applies it, and returns the one of all rows.
-func calibrateRows(rows []Row, z []float64, fold []int) (p []float64, all Platt) {
-	y, w := make([]float64, len(rows)), make([]float64, len(rows))
-	top := 0
-	for i := range rows {
-		y[i], w[i] = rows[i].Label(), rows[i].N
-		top = max(top, fold[i])
-	}
-	p = make([]float64, len(rows))
-	for k := 0; k <= top; k++ {
-		var zz, yy, ww []float64
-		for i := range rows {
-			if fold[i] != k {
-				zz, yy, ww = append(zz, z[i]), append(yy, y[i]), append(ww, w[i])
-			}
-		}
-		c := fitPlatt(zz, yy, ww)
-		for i := range rows {
-			if fold[i] == k {
-				p[i] = c.Apply(z[i])
-			}
-		}
-	}
-	return p, fitPlatt(z, y, w)
 }
