@@ -194,7 +194,7 @@ func (p *armPlay) press(ctx context.Context, k rune) (said string, quit bool, er
 	case k == 'q':
 		return "", true, nil
 	case k == '?':
-		return gridarmKeys, false, nil
+		return gridarm.Legend(p.env.Task()) + "\n" + gridarmKeys, false, nil
 	default:
 		return fmt.Sprintf("%q does nothing; ? lists the keys", k), false, nil
 	}
