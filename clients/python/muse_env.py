@@ -39,7 +39,8 @@ class _Pipe:
     """A server of one's own, a line in, a line out."""
 
     def __init__(self, command):
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        env = {k: v for k, v in os.environ.items() if k != "MUSE_SERVER"}  # ours, not the program's
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
 
     def ask(self, request):
         try:

@@ -27,7 +27,7 @@ const ExtraAdmissible = "admissible_commands"
 // Options are the settings of an Env; the zero value is the default.
 type Options struct {
 	// Dialect is the wording; empty means that of the game (DialectMove but for
-	// files of the first release).
+	// files of the first release). DialectFriendly accepts near misses.
 	Dialect Dialect
 	// MaxSteps is the limit of commands an episode, effective or not; 0 means 50.
 	MaxSteps int
@@ -52,8 +52,8 @@ func (o Options) filled(g *Game) Options {
 // Validate reports a setting that no game can be played with.
 func (o Options) Validate() error {
 	switch {
-	case o.Dialect != "" && o.Dialect != DialectMove && o.Dialect != DialectPut:
-		return fmt.Errorf("textworld: unknown dialect %q; expected %q or %q", o.Dialect, DialectMove, DialectPut)
+	case o.Dialect != "" && o.Dialect != DialectMove && o.Dialect != DialectPut && o.Dialect != DialectFriendly:
+		return fmt.Errorf("textworld: unknown dialect %q; expected %q, %q or %q", o.Dialect, DialectMove, DialectPut, DialectFriendly)
 	case o.MaxSteps < 0:
 		return fmt.Errorf("textworld: MaxSteps is %d; expected 0 (the default %d) or more", o.MaxSteps, DefaultMaxSteps)
 	case o.ThinkCost < 0 || o.ThinkCost > 1:
@@ -169,7 +169,11 @@ func (e *Env) Step(ctx context.Context, a envs.Action) (envs.Step, error) {
 		e.steps += e.opt.ThinkCost
 	} else {
 		var effect bool
-		if obs, effect = e.world.Do(cmd); !effect {
+		if e.opt.Dialect == DialectFriendly {
+			if obs, effect = e.world.friendly(cmd); !effect {
+				reason = e.world.Reason(e.world.understand(cmd))
+			}
+		} else if obs, effect = e.world.Do(cmd); !effect {
 			reason = e.world.Reason(cmd)
 		}
 		e.steps++
@@ -252,7 +256,7 @@ func (e *Env) Restore(s any) error {
 	if p.game != e.game && p.game.Hash() != e.game.Hash() {
 		return fmt.Errorf("textworld: the snapshot is of game %s, this environment plays %s", p.game.ID(), e.game.ID())
 	}
-	if p.world.Dialect() != e.opt.Dialect {
+	if p.world.put != (e.opt.Dialect == DialectPut) {
 		return fmt.Errorf("textworld: the snapshot speaks the dialect %q, this environment %q", p.world.Dialect(), e.opt.Dialect)
 	}
 	if e.world == nil {
