@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/muse-agent/muse/envs/textworld"
+	"github.com/muse-agent/muse/internal/llm"
 	"github.com/muse-agent/muse/internal/rng"
 	"github.com/muse-agent/muse/reflexion"
 	"github.com/muse-agent/muse/selfassess"
@@ -21,6 +22,7 @@ const (
 	AdviceOwn    = "own"    // the model's own, as it wrote it
 	AdviceCut    = "cut"    // the model's own up to its first malformed sentence
 	AdviceExpert = "expert" // the teacher's, from the same trace
+	AdviceNext   = "next"   // the place where the teacher would look next, worded as one where the thing was
 	AdviceTrue   = "true"   // a place that holds the thing: privileged, a test of obedience only
 	AdviceWrong  = "wrong"  // a place that doesn't
 	AdviceEmpty  = "empty"  // some places that don't, named as such: privileged likewise
@@ -28,7 +30,7 @@ const (
 
 // AdviceSources lists the sources in the order of the report.
 func AdviceSources() []string {
-	return []string{AdviceRepeat, AdviceOwn, AdviceCut, AdviceExpert, AdviceTrue, AdviceWrong, AdviceEmpty}
+	return []string{AdviceRepeat, AdviceOwn, AdviceCut, AdviceExpert, AdviceNext, AdviceTrue, AdviceWrong, AdviceEmpty}
 }
 
 // emptyListed is how many places a reflection of source [AdviceEmpty] names.
@@ -104,11 +106,19 @@ func CheckReflections(ctx context.Context, b *Bench, p Player, es []*Episode, so
 	bar := NewProgress(b.Progress, b.TTY, "reflections", 0, len(lost))
 	defer bar.Close()
 	all := make([]*retried, len(lost))
+	won := map[string]int{}
 	err := Ordered(ctx, b.Workers, 0, len(lost), func(ctx context.Context, i int) (*retried, error) {
 		return b.retry(ctx, games[lost[i].Task], p, lost[i], sources)
 	}, func(i int, r *retried) error {
 		all[i] = r
-		bar.Add(1, "")
+		var note []string
+		for _, s := range sources {
+			if r.trials[s].Success {
+				won[s]++
+			}
+			note = append(note, fmt.Sprintf("%s %d", s, won[s]))
+		}
+		bar.Add(1, "won "+strings.Join(note, ", "))
 		return nil
 	})
 	if err != nil {
@@ -165,7 +175,12 @@ func (b *Bench) retry(ctx context.Context, g *textworld.Game, p Player, e *Episo
 	r.texts[AdviceOwn] = own
 	r.texts[AdviceCut] = corpus.ReadAdvice(own).Lead
 	r.texts[AdviceExpert] = corpus.Reflect(e.Goal, e.Pairs())
+	object, place, err := corpus.NextPlace(llm.RenderTask(e.Goal, e.Room), e.Pairs())
+	if err != nil {
+		return nil, err
+	}
 	draw := rng.New(b.Seed, "advice", g.ID())
+	r.texts[AdviceNext] = hintAt(object, []string{place}, draw)
 	r.texts[AdviceTrue] = hintAt(goal.Object, yes, draw)
 	r.texts[AdviceWrong] = hintAt(goal.Object, no, draw)
 	draw.Shuffle(len(no), func(i, j int) { no[i], no[j] = no[j], no[i] })

@@ -67,7 +67,7 @@ func TestCheckReflections(t *testing.T) {
 			t.Errorf("%s: success %v, plans %v", x.Source, x.Success, x.PlanNames)
 		}
 		switch x.Source {
-		case AdviceTrue, AdviceWrong, AdviceOwn, AdviceCut:
+		case AdviceNext, AdviceTrue, AdviceWrong, AdviceOwn, AdviceCut:
 			if x.Named != r.Lost || x.FirstGo.Value != 1 || x.FirstGoRepeat.Value != 0 {
 				t.Errorf("%s: %d named, first go %v, unasked %v", x.Source, x.Named, x.FirstGo, x.FirstGoRepeat)
 			}

@@ -115,7 +115,7 @@ func checkReflectionsCmd(a *app) *cobra.Command {
 		Long: `Takes the first lost episode of each game of recorded runs and plays the game once more
 with a reflection of each source: repeat (none at all), own (what the model wrote), cut
 (its own up to the first malformed sentence), expert (the teacher's, from the same trace),
-and, as tests of obedience that read the game's hidden state, true, wrong (a place) and
+next (where the teacher would look next), and, as tests of obedience that read the game's hidden state, true, wrong (a place) and
 empty (a list of places). Seeds are those of the second trial of ` + "`muse eval`" + `, so that
 "repeat" and "own" are its second trials. Without sources only the texts are judged.`,
 		Example: "  muse eval --agent reflexion --trials 2 --model weak --out runs/trials\n" +

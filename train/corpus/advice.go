@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/muse-agent/muse/internal/llm"
+	"github.com/muse-agent/muse/internal/rng"
 )
 
 // Advice is what a reflection says, as far as it consists of the sentences that
@@ -76,4 +77,25 @@ func Shown(goal string, pairs []llm.Pair) (with, without []string, err error) {
 	}
 	t := readTrace(g, pairs)
 	return t.seen, t.looked, nil
+}
+
+// NextPlace is where a lucid player that has seen a trace would look for the thing
+// of the goal next: a place in which it was displayed, else the likeliest one, by
+// the training games, that was not looked into. intro holds the task and the room line.
+func NextPlace(intro string, pairs []llm.Pair) (object, place string, err error) {
+	prior, err := actorPrior()
+	if err != nil {
+		return "", "", err
+	}
+	p, err := newPlayer(prior, intro, nil, 0, rng.New(0, "next"))
+	if err != nil {
+		return "", "", err
+	}
+	if seen := readTrace(p.goal, pairs).seen; len(seen) > 0 {
+		return p.goal.Object, seen[0], nil
+	}
+	for _, pr := range pairs {
+		p.update(pr.Action, pr.Observation)
+	}
+	return p.goal.Object, p.places[p.target(p.goal.Object)].name, nil
 }

@@ -50,6 +50,14 @@ func TestReflectionsAreReadWhole(t *testing.T) {
 			}
 			places += len(l.names)
 		}
+		object, next, err := NextPlace(textworld.NewWorld(g, textworld.DialectMove).Intro(), tr.pairs)
+		if err != nil || object != mustGoal(t, g).Object {
+			t.Fatalf("next place for %q: %v", object, err)
+		}
+		// Where everything was looked into, one place is looked at again.
+		if len(with) > 0 && next != with[0] || len(with) == 0 && len(without) < len(g.Contents()) && slices.Contains(without, next) {
+			t.Errorf("look in %s next; shown in %v, not in %v", next, with, without)
+		}
 		for _, p := range with {
 			if !slices.ContainsFunc(g.Contents()[p], func(o string) bool { return typeOf(o) == mustGoal(t, g).Object }) {
 				t.Errorf("game %s: %s was shown with a %s and starts with %v", g.ID(), p, mustGoal(t, g).Object, g.Contents()[p])
