@@ -19,8 +19,12 @@ import (
 	"github.com/muse-agent/muse/internal/onnx"
 )
 
-// otherVariables are the MUSE_* variables beside those that stand for flags.
-var otherVariables = []string{"MUSE_CONFIG", openai.DefaultKeyEnv, "MUSE_EMBED_CACHE", "MUSE_ORT_LIB", onnx.DepsEnv, embed.DirEnv, "MUSE_CPUPROFILE"}
+// otherVariables are the MUSE_* variables beside those that stand for flags: whatever
+// reads another one is to be added here.
+var otherVariables = []string{
+	"MUSE_CONFIG", openai.DefaultKeyEnv, "MUSE_JUDGE_KEY", tokenEnv,
+	"MUSE_EMBED_CACHE", "MUSE_ORT_LIB", onnx.DepsEnv, embed.DirEnv, "MUSE_CPUPROFILE",
+}
 
 // settable says whether a flag may also come from variables and files.
 func settable(f *pflag.Flag) bool {
