@@ -76,7 +76,7 @@ func TestOverfitOneBatch(t *testing.T) {
 		tr.model.mask[i] = 1
 	}
 	var first, last Metrics
-	for i := range 500 {
+	for i := range 300 {
 		for j := range tr.model.u {
 			tr.model.u[j] = r.Float32()
 		}
@@ -119,7 +119,7 @@ func TestDelayedCue(t *testing.T) {
 	})
 	tr := trainerOf(t, c, 3)
 	rec, rew := 0.0, 0.0
-	const n, tail = 400, 40
+	const n, tail = 300, 40
 	for i := range n {
 		m, err := tr.Update(r)
 		if err != nil {
