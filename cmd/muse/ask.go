@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -60,7 +61,7 @@ The judge must not be the thinker: grading oneself measures worse than no judge.
 				if err != nil {
 					return err
 				}
-				if !r.Judged && e.j != nil && len(r.Paths) > 1 {
+				if !r.Judged && slices.ContainsFunc(r.Events, func(e deliberate.Event) bool { return e.Kind == deliberate.EventJudgeLost }) {
 					a.say("warning: the answer was not judged (%s)", r.Reason)
 				}
 				if asJSON {

@@ -44,7 +44,7 @@ type thinkFlags struct {
 
 func (f *thinkFlags) add(c *cobra.Command) {
 	fs := c.Flags()
-	f.deliberation, f.ensemble = deliberate.Default(), ensemble.Default()
+	f.ensemble = ensemble.Default()
 	fs.StringVar(&f.system, "system", sysDeliberate, "deliberate (thinker and judge), gate (critic where it is worth a call) or ensemble (roles, System 1/2)")
 	f.addModels(c)
 	fs.StringVar(&f.critic, "critic", "", "gate: the critic, NAME@URL")
@@ -62,6 +62,7 @@ func (f *thinkFlags) add(c *cobra.Command) {
 // addModels adds what deliberation alone needs.
 func (f *thinkFlags) addModels(c *cobra.Command) {
 	fs := c.Flags()
+	f.deliberation = deliberate.Default()
 	d := &f.deliberation
 	fs.StringVar(&f.thinker, "thinker", "", "the model that writes, NAME@URL (http://127.0.0.1:8080/v1); the key is read from MUSE_API_KEY or OPENAI_API_KEY")
 	fs.StringVar(&f.judge, "judge", "", "the judge, another model: NAME@URL (log probabilities), vote:NAME@URL, or an address that scores: http:URL")
@@ -146,6 +147,9 @@ func (f *thinkFlags) open(a *app) (chat.Model, deliberate.Judge, error) {
 	j, err := f.openJudge(a)
 	if err != nil {
 		return nil, nil, err
+	}
+	if err := deliberate.CheckJudge(t, j, *d); err != nil {
+		return nil, nil, usagef("%v (--allow-self-judge)", err)
 	}
 	return t, j, nil
 }

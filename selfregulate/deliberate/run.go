@@ -32,7 +32,7 @@ func Run(ctx context.Context, thinker chat.Model, judge Judge, p Problem, cfg Co
 	if judge == nil && !(cfg.Mode == BestOfN && cfg.Paths == 1) {
 		return Result{}, fmt.Errorf("deliberate: mode %s needs a judge and none is given", cfg.Mode)
 	}
-	if err := notSelf(thinker, judge, cfg); err != nil {
+	if err := CheckJudge(thinker, judge, cfg); err != nil {
 		return Result{}, err
 	}
 	if _, ok := judge.(Chooser); cfg.Strategy == Choice && !ok {
@@ -62,8 +62,9 @@ func Run(ctx context.Context, thinker chat.Model, judge Judge, p Problem, cfg Co
 	return r.res, r.verify(ctx)
 }
 
-// notSelf enforces the one rule.
-func notSelf(thinker chat.Model, judge Judge, cfg Config) error {
+// CheckJudge enforces the one rule, as Run does: the judge must not be the thinker,
+// nor the model that paths are escalated to. Its error matches ErrSelfJudge.
+func CheckJudge(thinker chat.Model, judge Judge, cfg Config) error {
 	j, ok := judge.(interface{ Identity() string })
 	if !ok || cfg.AllowSelfJudge {
 		return nil
