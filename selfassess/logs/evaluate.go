@@ -28,12 +28,18 @@ type Result struct {
 	Rows     int                `json:"rows"` // different prefixes
 	Model    selfassess.Metrics `json:"model"`
 	NGram    selfassess.Metrics `json:"ngram"`
-	// Members are pooled AUROC and mean AUROC of tasks of the parts of the model.
-	Members map[string][2]float64 `json:"members"`
+	// Members are the parts of the model, each alone.
+	Members map[string]Member `json:"members"`
 	// AUROC and Macro are the paired differences model − n-grams.
 	AUROC        selfassess.Estimate        `json:"auroc_gain"`
 	Macro        selfassess.Estimate        `json:"auroc_macro_gain"`
 	RiskCoverage []selfassess.CoveragePoint `json:"risk_coverage"`
+}
+
+// Member are the figures of one part of the model; null where there are none.
+type Member struct {
+	AUROC selfassess.Estimate `json:"auroc"`
+	Macro selfassess.Estimate `json:"auroc_macro"`
 }
 
 // Report describes a training: everything in it is of tasks or players that the
@@ -115,14 +121,14 @@ func (h held) at(n int) held {
 // judge makes the figures at one position under one split. The baseline is the last
 // part alone, fitted on this very position, calibrated as the whole is.
 func judge(es []Episode, h held, split string, boot selfassess.Bootstrap) Result {
-	res := Result{Split: split, Rows: len(h.rows), Members: map[string][2]float64{}}
+	res := Result{Split: split, Rows: len(h.rows), Members: map[string]Member{}}
 	predict := func(z ...[]float64) []selfassess.Prediction {
 		p, _ := stackRows(h.rows, z, h.fold)
 		return predictions(es, h.rows, p)
 	}
 	for m, name := range h.names {
-		x := selfassess.MetricsOf(predict(h.z[m]), name, selfassess.Bootstrap{Draws: 1, Seed: 1})
-		res.Members[name] = [2]float64{x.AUROC.Value, x.AUROCMacro.Value}
+		x := selfassess.MetricsOf(predict(h.z[m]), name, selfassess.Bootstrap{Draws: 100, Seed: 1})
+		res.Members[name] = Member{x.AUROC, x.AUROCMacro}
 	}
 	a, b := predict(h.z...), predict(h.z[len(h.z)-1])
 	res.Model, res.NGram = selfassess.MetricsOf(a, "model", boot), selfassess.MetricsOf(b, "ngram", boot)

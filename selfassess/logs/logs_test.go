@@ -120,6 +120,21 @@ func TestShuffledOutcomesTeachNothing(t *testing.T) {
 	}
 }
 
+// Figures that can't be computed are null, not an error when the report is written.
+func TestReportOfOneOutcomeIsWritten(t *testing.T) {
+	es := play(60)
+	for i := range es {
+		es[i].Success = false
+	}
+	_, rep, err := Train(context.Background(), es, nil, small(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := json.Marshal(rep); err != nil || !bytes.Contains(b, []byte(`"auroc":{"value":null`)) {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestRunningLeavesEndedEpisodesOut(t *testing.T) {
 	step := Step{"look", "You see nothing."}
 	es := []Episode{
