@@ -90,7 +90,7 @@ await until("first picture", () => value("!document.getElementById('wait') && do
 const ready = Date.now() - began;
 await shot("1-list");
 await key("4"); // failed but confident
-await sleep(200);
+await until("filter", async () => (await state()).title?.includes("failed but confident"));
 await key("Enter");
 await until("episode", async () => (await state()).watching);
 const episode = (await state()).episode;

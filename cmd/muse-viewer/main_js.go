@@ -47,7 +47,7 @@ func run() error {
 	// For tests of the page: where the viewer is.
 	js.Global().Set("museState", js.FuncOf(func(js.Value, []js.Value) any {
 		e, c, ok := app.At()
-		b, err := json.Marshal(map[string]any{"screen": app.Screen(), "episode": e, "command": c, "watching": ok, "playing": app.Playing(), "settled": app.Settled()})
+		b, err := json.Marshal(map[string]any{"screen": app.Screen(), "episode": e, "command": c, "watching": ok, "playing": app.Playing(), "settled": app.Settled(), "title": app.Title()})
 		if err != nil {
 			return ""
 		}
