@@ -73,6 +73,11 @@ func (c *canvas) axes(x, y string, ticks int) {
 		c.line(plotLeft, c.py(v), plotW-plotRight, c.py(v), "#ddd", 1, "")
 		c.text(plotLeft-6, c.py(v)+4, "end", "#444", fmt.Sprintf("%.4g", v))
 	}
+	if c.x0 == 0 && c.x1 == 1 { // a share
+		for i := range 6 {
+			c.text(c.px(float64(i)/5), c.h-plotB+16, "middle", "#444", fmt.Sprintf("%.1f", float64(i)/5))
+		}
+	}
 	c.text((plotLeft+plotW-plotRight)/2, c.h-8, "middle", "#444", x)
 	fmt.Fprintf(&c.b, `<text x="14" y="%.1f" text-anchor="middle" fill="#444" transform="rotate(-90 14 %.1f)">%s</text>`+"\n", c.h/2, c.h/2, html.EscapeString(y))
 }
@@ -125,7 +130,7 @@ func (r *PlayReport) Plot(name string) (string, error) {
 
 func (r *PlayReport) bars(title, y string, get func(*GroupReport) (v, lo, hi float64), top float64) string {
 	n := float64(len(r.Groups))
-	c := newCanvas(title, 0, n, 0, top)
+	c := newCanvas(title, -0.2, n, 0, top)
 	c.axes("", y, 5)
 	for i := range r.Groups {
 		g := &r.Groups[i]
