@@ -29,8 +29,8 @@ type TreeConfig struct {
 	MinWeight float64 `json:"min_weight"` // least weight of a leaf
 }
 
-// DefaultTrees returns the settings that are used everywhere; they were chosen on
-// folds by task of the public logs of docs/logs.md, not on the reported ones.
+// DefaultTrees returns the settings that are used everywhere: usual ones, tried once on
+// the published logs of docs/logs.md and not searched for.
 func DefaultTrees() TreeConfig {
 	return TreeConfig{Trees: 80, Depth: 4, Rate: 0.1, L2: 5, MinWeight: 30}
 }
