@@ -44,6 +44,17 @@ func (r Role) String() string { return roleNames[r] }
 // MarshalText writes the name.
 func (r Role) MarshalText() ([]byte, error) { return []byte(roleNames[r]), nil }
 
+// UnmarshalText reads a name.
+func (r *Role) UnmarshalText(b []byte) error {
+	for i, n := range roleNames {
+		if n == string(b) {
+			*r = Role(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("ensemble: no role %q", b)
+}
+
 // Node is one member.
 type Node struct {
 	Name  string

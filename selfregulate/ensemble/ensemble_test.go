@@ -296,6 +296,14 @@ func TestSequence(t *testing.T) {
 	for _, c := range res.Contributions {
 		roles = append(roles, c.Role.String())
 	}
+	raw, err := json.Marshal(res)
+	var back ensemble.Result
+	if err == nil {
+		err = json.Unmarshal(raw, &back)
+	}
+	if err != nil || back.Text != res.Text || back.States[1].Role != res.States[1].Role || back.States[0].Values != res.States[0].Values {
+		t.Errorf("a result does not survive JSON: %v", err)
+	}
 	if strings.Join(roles, ", ") != "Domain Expert, Critic, Evaluator, Synthesizer" || res.Text != "out 4" || res.EarlyStop != "" {
 		t.Errorf("roles %v, text %q, %s", roles, res.Text, res.EarlyStop)
 	}
