@@ -97,6 +97,8 @@ TMP=$(mktemp -d)
 background=
 cleanup() { [ -z "$background" ] || kill "$background" 2>/dev/null || true; rm -rf "$TMP"; }
 trap cleanup EXIT
+set -E # a command that fails is always named, also inside functions
+trap 'say "line $LINENO failed: $BASH_COMMAND"' ERR
 
 # ---- helpers ----
 matches() { [ -s "$1" ] && echo "$2  $1" | sha256sum -c --status; }
@@ -105,7 +107,8 @@ put() { mkdir -p "$(dirname "$2")"; cp "$1" "$2.tmp.$$"; chmod 644 "$2.tmp.$$"; 
 # wheel NAME==VERSION SHA256 [pip arguments]: prints the path of the cached file
 wheel() {
   local dir="$CACHE/wheels/$2" file
-  file=$(find "$dir" -name '*.whl' 2>/dev/null | head -n 1)
+  mkdir -p "$dir" # find fails where there is none, and with it the script
+  file=$(find "$dir" -name '*.whl' | head -n 1)
   if [ -z "$file" ] || ! matches "$file" "$2"; then
     say "downloading $1"
     rm -rf "$dir" "$dir.tmp"
