@@ -36,6 +36,8 @@ type Request struct {
 	TopLogProbs int
 	Seed        int64
 	Context     context.Context
+
+	over func() // the request is not open any more
 }
 
 // Prompt is the last message of the user.
@@ -178,7 +180,10 @@ func (s *Server) serve(w http.ResponseWriter, hr *http.Request) {
 	active := s.active
 	fault, broken := s.fault, s.when(r.Number)
 	s.mu.Unlock()
-	defer func() { s.mu.Lock(); s.active--; s.mu.Unlock() }()
+	// A client may go on at the last byte, before this function returns: a request is
+	// over when its end is written.
+	r.over = sync.OnceFunc(func() { s.mu.Lock(); s.active--; s.mu.Unlock() })
+	defer r.over()
 	if fault == nil || !broken {
 		s.good(w, r, s.answer(r))
 		return
@@ -210,6 +215,7 @@ func (s *Server) good(w http.ResponseWriter, r Request, a Reply) {
 		if a.Reasoning != "" {
 			msg["reasoning"] = a.Reasoning
 		}
+		r.over()
 		writeJSON(w, map[string]any{"id": "x", "object": "chat.completion", "created": 1, "model": r.Body["model"], "usage": usage,
 			"choices": []any{map[string]any{"index": 0, "message": msg, "finish_reason": a.Finish, "logprobs": probs()}}})
 		return
@@ -238,6 +244,7 @@ func (s *Server) good(w http.ResponseWriter, r Request, a Reply) {
 		s.sent++
 		s.mu.Unlock()
 	}
+	r.over()
 	e.delta(map[string]any{}, a.Finish)
 	e.object(map[string]any{"choices": []any{}, "usage": usage})
 	e.line("data: [DONE]\n\n")
