@@ -193,10 +193,15 @@ func (r *Results) pageCommands(p printer) {
 		"Rows of `eval` that lie in `parts` are not played again: leave `--parts` away, or name an empty folder, to\n" +
 		"play everything anew. What the rows need first:\n\n```sh\n" +
 		"muse collect  --model base --split seen --out runs/collect-base\n" +
-		"muse siblings --model base --split seen --out runs/siblings-base\n" +
+		"muse siblings --model base --split seen --temperature 0.7 --episodes 4 --out runs/siblings-base\n" +
 		"muse train selfassess --collect runs/collect-base --siblings runs/siblings-base --out runs/default-base\n" +
-		"muse train selfassess --collect runs/collect-base --siblings runs/siblings-base --paper --out runs/paper-base\n" +
-		"```\n\n(the same with `weak`). Then, one line a row of the table above:\n\n```sh\n")
+		"muse train selfassess --collect runs/collect-base --paper --out runs/paper-base\n" +
+		"muse adapt --agent reflexion --by plain --model base --msa runs/paper-base --collect runs/collect-base --split unseen --out runs/adapt-base\n" +
+		"muse assess --run runs/adapt-base --msa runs/default-base --collect runs/collect-base --json   # and runs/paper-base: the files in assess\n" +
+		"```\n\n(the same with `weak`, without the last two). The play that base's first two lines record also lies in\n" +
+		"[train/data/base](../../train/data/base), and the self-assessments in [msa](msa): `--collect train/data/base/episodes.jsonl.gz\n" +
+		"--siblings train/data/base/siblings.jsonl.gz` gives `msa/default-base.safetensors` to the byte, in two minutes. All\n" +
+		"steps, with the choice of settings and temperature, stand in [scripts/results.sh](../../scripts/results.sh). Then, one line a row of the table above:\n\n```sh\n")
 	seen := map[string]bool{}
 	for _, x := range r.Selection.Rows {
 		if !seen[x.Command] {
