@@ -140,7 +140,7 @@ func AssessAdaptation(ctx context.Context, es []*Episode, arm string, m *selfass
 	}
 	complete := len(adapt) > 0
 	if _, lack := CompleteTasks(OfArm(es, arm)); complete && len(lack) > 0 {
-		return nil, fmt.Errorf("%w: %s; finish the run that adapts (the same command continues it), or leave these tasks out (--skip-incomplete)", ErrIncomplete, someOf(lack))
+		return nil, fmt.Errorf("%w: %s; finish the run that adapts (the same command continues it); if its file was changed, adapt anew in another folder, or leave these tasks out (`muse assess --skip-incomplete`)", ErrIncomplete, someOf(lack))
 	}
 	adapted := make([]*selfassess.Model, len(tasks))
 	for i, t := range tasks {

@@ -37,7 +37,7 @@ func readStates(ctx context.Context, m llm.Model, e *Episode) (out []llm.States,
 	case info.Caps.HiddenSize == 0:
 		return nil, fmt.Errorf("train: %w: %s; use a self-assessment without input \"hidden\"", reflexion.ErrStates, info.Name)
 	case by.Hash != info.Hash:
-		return nil, fmt.Errorf("train: episode %s was played by %s (%s), its hidden states can't be read with %s (%s); name the model that played with --model",
+		return nil, fmt.Errorf("train: episode %s was played by %s (%s), its hidden states can't be read with %s (%s); name the model that played with --model, train on the runs of one model, or use input \"history+embedding\"",
 			e.ID, by.Name, by.Hash, info.Name, info.Hash)
 	}
 	agent, err := reflexion.New(e.Agent.Config, m, nil, selfregulate.Off)

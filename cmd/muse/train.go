@@ -44,6 +44,9 @@ report.json in the run folder; all figures are of held-out tasks.`,
 				p := selfassess.Paper()
 				cfg, cfg.Labels = cfg.With(p.Input), p.Labels
 			} else {
+				if choose && (c.Flags().Changed("input") || c.Flags().Changed("labels")) {
+					return usagef("--choose trains every input with both kinds of labels; leave --input and --labels away, or --choose")
+				}
 				var err error
 				if input != "" {
 					k, err := selfassess.ParseInputKind(input)
