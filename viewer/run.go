@@ -112,7 +112,7 @@ func Open(path string, o OpenOptions) (*Run, error) {
 func findEpisodes(path string) ([]string, error) {
 	st, err := os.Stat(path)
 	if err != nil {
-		return nil, fmt.Errorf("viewer: %w (name a run folder, such as runs/demo)", err)
+		return nil, fmt.Errorf("viewer: %w (name a run folder, such as runs/demo-x)", err)
 	}
 	if !st.IsDir() {
 		return []string{path}, nil

@@ -48,9 +48,9 @@ success, the choice and what happened, command by command.
 solved, failed, "failed but confident", "solved but doubtful", stuck (the first that fits).
 The ending of --out decides: .gif and .mp4 (needs ffmpeg) play the episode, .png is the
 picture of one command.`,
-		Example: "  muse render runs/demo --episode 'failed but confident' -o why.gif\n" +
-			"  muse render runs/demo --episode muse-best -o decision.png --at 5\n" +
-			"  muse render runs/demo --screen run -o reliability.png",
+		Example: "  muse render runs/demo-x --episode failed -o why.gif\n" +
+			"  muse render runs/demo-x --episode muse-best -o decision.png --at 5\n" +
+			"  muse render runs/demo-x --screen run -o reliability.png",
 		Args: exactArgs(1, "one run folder"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.render(c.Context(), args[0], f)

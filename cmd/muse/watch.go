@@ -27,11 +27,11 @@ func watchCmd(a *app) *cobra.Command {
 		Use: "watch RUN", Short: "Watch an agent think, in a window or in the browser",
 		Long: `Shows a run: the list of episodes, and of each the room, the imagined futures with their
 probability of success, the choice, what happened, and how the confidence moved. RUN is a
-run folder, or a folder with some of them, such as runs/demo. Press ? for all keys.
+run folder, or a folder with some of them, such as runs/demo-x. Press ? for all keys.
 
 The window is a program of its own, muse-viewer (make viewer). --http shows the same in a
 browser, and needs no display on this machine. --live follows a run in progress.`,
-		Example: "  muse watch runs/demo\n  muse watch --http runs/demo\n  muse watch --live runs/eval-base",
+		Example: "  muse watch runs/demo-x\n  muse watch --http runs/demo-x\n  muse watch --live runs/eval-base",
 		Args:    exactArgs(1, "one run folder"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if _, err := viewer.ThemeByName(f.theme); err != nil {
@@ -90,7 +90,7 @@ func (a *app) watchWindow(c *cobra.Command, path string, f watchFlags) error {
 // openable says what is wrong with a run before a viewer is started.
 func openable(path string) error {
 	if _, err := os.Stat(path); err != nil {
-		return fmt.Errorf("%w (name a run folder, such as runs/demo)", err)
+		return fmt.Errorf("%w (name a run folder, such as runs/demo-x; `ls runs`)", err)
 	}
 	return nil
 }
