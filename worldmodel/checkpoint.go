@@ -228,6 +228,9 @@ func (r *Replay) write(f *safetensors.File) {
 			safetensors.Tensor{Name: name("h"), Shape: []int{n, c.Deter}, F32: l.h},
 			safetensors.Tensor{Name: name("z"), Shape: []int{n, c.Stoch}, U8: l.z},
 			safetensors.Tensor{Name: name("flags"), Shape: []int{n}, U8: l.flags})
+		if c.Imitate > 0 {
+			f.Tensors = append(f.Tensors, safetensors.Tensor{Name: name("target"), Shape: []int{n, c.Action}, F32: l.target})
+		}
 		if c.Obs > 0 {
 			f.Tensors = append(f.Tensors, safetensors.Tensor{Name: name("obs"), Shape: []int{n, c.Obs}, F32: l.obs})
 		}
@@ -301,6 +304,9 @@ func (r *reader) replay(c Config) (*Replay, error) {
 			return x
 		}
 		l.reward, l.obs, l.act, l.h = f32("reward", 1), f32("obs", c.Obs), f32("action", c.Action), f32("h", c.Deter)
+		if c.Imitate > 0 {
+			l.target = f32("target", c.Action)
+		}
 		l.grid, l.labels, l.z, l.flags = u8("grid", c.Grid, 256), u8("labels", c.Quantiles, 2), u8("z", c.Stoch, c.Classes), u8("flags", 1, 256)
 		if err := errors.Join(errs...); err != nil {
 			return nil, r.bad("%v", err)

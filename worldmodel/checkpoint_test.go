@@ -58,7 +58,7 @@ func TestModelRoundTrip(t *testing.T) {
 // played by the model itself. It saves after each of n updates and reports it.
 func course(path string, n int, saved func(update int)) error {
 	c := little(2, 1)
-	c.Length, c.Horizon, c.Warmup = 5, 3, 3
+	c.Length, c.Horizon, c.Warmup, c.Imitate = 5, 3, 3, 0.5
 	var tr *Trainer
 	var r *Replay
 	var err error
@@ -87,7 +87,11 @@ func course(path string, n int, saved func(update int)) error {
 		for i := range 11 {
 			obs := []float32{x, float32(i)}
 			s.Observe(state, act, obs, nil, i == 0, rnd)
-			if err := r.Add(e%2, Step{Obs: obs, Action: act, Reward: x, First: i == 0, Last: i == 10, State: state}); err != nil {
+			var target []float32
+			if e%2 == 0 { // one lane has an expert
+				target = []float32{-x}
+			}
+			if err := r.Add(e%2, Step{Obs: obs, Action: act, Reward: x, First: i == 0, Last: i == 10, State: state, Target: target}); err != nil {
 				return err
 			}
 			s.Policy(state, mean, std)

@@ -75,6 +75,10 @@ type Config struct {
 	SlowRate  float64 `json:"slow_rate"`  // of the slow critic's moving average
 	ReturnEMA float64 `json:"return_ema"` // rate of the return range that scales advantages
 	ReplayVal float64 `json:"replay_val"` // weight of the critic's loss on replayed steps
+	// Imitate is the weight of -log π(target) on replayed steps that have a target, an
+	// expert's action (Step.Target); 0 leaves imitation out. It is not part of DreamerV3
+	// or the paper: name it beside every result.
+	Imitate float64 `json:"imitate,omitempty"`
 
 	Optimizer string  `json:"optimizer"`
 	LR        float64 `json:"lr"`
@@ -197,6 +201,7 @@ func (c Config) Validate() error {
 	bad(c.SlowRate > 0 && c.SlowRate <= 1, "slow_rate is %g, must lie in (0,1]", c.SlowRate)
 	bad(c.ReturnEMA > 0 && c.ReturnEMA <= 1, "return_ema is %g, must lie in (0,1]", c.ReturnEMA)
 	bad(c.ReplayVal >= 0, "replay_val is %g, must be 0 or more", c.ReplayVal)
+	bad(c.Imitate >= 0, "imitate is %g, must be 0 or more", c.Imitate)
 	bad(c.Optimizer == LaProp || c.Optimizer == Adam, "optimizer is %q, must be %q or %q", c.Optimizer, LaProp, Adam)
 	bad(c.LR > 0, "lr is %g, must be above 0", c.LR)
 	bad(c.AGC >= 0, "agc is %g, must be 0 or more", c.AGC)

@@ -128,8 +128,16 @@ func TestModelGraphFiniteDifferences(t *testing.T) {
 }
 
 func TestPolicyGraphFiniteDifferences(t *testing.T) {
+	policyFiniteDifferences(t, 0)
+}
+
+func TestImitationFiniteDifferences(t *testing.T) {
+	policyFiniteDifferences(t, 0.7)
+}
+
+func policyFiniteDifferences(t *testing.T, imitate float64) {
 	c := toy()
-	c.Entropy = 0.3
+	c.Entropy, c.Imitate = 0.3, imitate
 	n, g := newNet[float64](c), newNet[float64](c)
 	r := rng.New(4, "policy")
 	randomise(n, r)
@@ -138,13 +146,16 @@ func TestPolicyGraphFiniteDifferences(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.close()
-	for _, x := range [][]float64{p.feat, p.act, p.k, p.w, p.ret, p.slow, p.weight} {
+	for _, x := range [][]float64{p.feat, p.act, p.k, p.w, p.ret, p.slow, p.weight, p.target, p.copied} {
 		for i := range x {
 			x[i] = r.NormFloat64()
 		}
 	}
 	if _, err := p.run(); err != nil {
 		t.Fatal(err)
+	}
+	if got := p.lossOf("imitation"); (got != 0) != (imitate > 0) {
+		t.Errorf("imitation %g costs %g", imitate, got)
 	}
 	grad := append([]float64(nil), g.flat...)
 	for _, ti := range n.tensors {

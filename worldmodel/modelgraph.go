@@ -23,6 +23,9 @@ type modelGraph[T float] struct {
 	mask   []T // (R, N) 1 where the label is known
 
 	last []bool // (R) not an input: where an episode ends
+	// Not inputs either: what an expert would do, for imitation.
+	target    []T    // (R, A)
+	hasTarget []bool // (R)
 
 	recVec, recGrid, kl T // of the last run
 }
@@ -39,7 +42,8 @@ func newModelGraph[T float](n, grad *net[T], b, t int) (m *modelGraph[T], err er
 	mk := func(k int) []T { return make([]T, k) }
 	m = &modelGraph[T]{graph: beginGraph(n, grad), scan: newScan(n, b, t),
 		obs: mk(r * x), act: mk(r * c.Action), first: mk(r), h0: mk(b * c.Deter), z0: mk(b * c.latent()), u: mk(r * c.Stoch),
-		reward: mk(r), cont: mk(r), psi: mk(r * c.Quantiles), mask: mk(r * c.Quantiles), last: make([]bool, r)}
+		reward: mk(r), cont: mk(r), psi: mk(r * c.Quantiles), mask: mk(r * c.Quantiles), last: make([]bool, r),
+		target: mk(r * c.Action), hasTarget: make([]bool, r)}
 	obs := m.leaf("obs", r, x, m.obs)
 
 	// Encoder: tokens (R, units).

@@ -59,6 +59,10 @@ type policyGraph[T float] struct {
 	ret    []T // (criticRows, 1) λ-returns
 	slow   []T // (criticRows, 1) the slow critic's values
 	weight []T // (criticRows, 1) divided by the rows
+
+	// Imitation: the actor sees the replayed states too. Empty without it.
+	target []T // (criticRows − actorRows, A)
+	copied []T // (criticRows − actorRows, 1) weights of the rows with a target
 }
 
 func newPolicyGraph[T float](n, grad *net[T], actorRows, criticRows int) (p *policyGraph[T], err error) {
@@ -72,11 +76,27 @@ func newPolicyGraph[T float](n, grad *net[T], actorRows, criticRows int) (p *pol
 		feat: mk(criticRows * f), act: mk(actorRows * c.Action), k: mk(actorRows), w: mk(actorRows),
 		ret: mk(criticRows), slow: mk(criticRows), weight: mk(criticRows)}
 
-	x := p.head(&n.actor, &grad.actor, p.leaf("imagined", actorRows, f, p.feat[:actorRows*f]), 0)
+	rows := actorRows
+	if c.Imitate > 0 {
+		rows = criticRows
+	}
+	x := p.head(&n.actor, &grad.actor, p.leaf("imagined", rows, f, p.feat[:rows*f]), 0)
 	in := G.Nodes{x, p.leaf("action", actorRows, c.Action, p.act), p.leaf("advantage", actorRows, 1, p.k), p.leaf("weight", actorRows, 1, p.w)}
 	p.loss("actor", 1, in, []bool{true, false, false, false}, func(in, g [][]T) T {
+		clear(g[0][2*c.Action*actorRows:])
 		return actorLoss(c.Action, in[0], in[1], in[2], in[3], T(c.Entropy), g[0])
 	})
+	if c.Imitate > 0 {
+		k := criticRows - actorRows
+		p.target, p.copied = mk(k*c.Action), mk(k)
+		none := mk(k)
+		at := 2 * c.Action * actorRows
+		in = G.Nodes{x, p.leaf("target", k, c.Action, p.target), p.leaf("copied", k, 1, p.copied)}
+		p.loss("imitation", 1, in, []bool{true, false, false}, func(in, g [][]T) T {
+			clear(g[0][:at])
+			return actorLoss(c.Action, in[0][at:], in[1], in[2], none, 0, g[0][at:])
+		})
+	}
 
 	v := p.head(&n.critic, &grad.critic, p.leaf("states", criticRows, f, p.feat), 0)
 	bins, probs := newTwoHot[T](c.Bins, c.BinLimit), mk(c.Bins)

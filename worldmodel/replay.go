@@ -19,6 +19,9 @@ type Step struct {
 	// without Terminal.
 	Last, Terminal bool
 	State          []float32 // the acting [Sim]'s state after Observe; nil if none
+	// Target is what an expert would do at this observation, for [Config].Imitate; nil
+	// where nobody knows. It is kept only by models that imitate.
+	Target []float32
 }
 
 // Replay holds the most recent steps of several lanes; a lane is one environment's
@@ -40,6 +43,7 @@ const (
 	flagTerminal
 	flagLabelled
 	flagLatent
+	flagTarget
 )
 
 // lane is a ring that grows to its size. Step i (counted from the beginning of time)
@@ -54,7 +58,8 @@ type lane struct {
 	flags            []uint8
 	labels           []uint8 // (steps, N), 0 or 1
 	h                []float32
-	z                []uint8 // (steps, S) class of each latent
+	z                []uint8   // (steps, S) class of each latent
+	target           []float32 // (steps, A), empty without imitation
 }
 
 // ErrReplay is matched by errors about steps that do not fit.
@@ -112,7 +117,10 @@ func (r *Replay) Add(at int, s Step) error {
 	case !s.First && l.flags[(l.n-1)%r.size]&flagLast != 0:
 		return fmt.Errorf("%w: lane %d goes on after Last; the next step needs First", ErrReplay, at)
 	}
-	for _, x := range [][]float32{s.Obs, s.Grid, s.Action, {s.Reward}} {
+	if s.Target != nil && len(s.Target) != c.Action {
+		return fmt.Errorf("%w: a target of %d numbers, the model's actions have %d", ErrReplay, len(s.Target), c.Action)
+	}
+	for _, x := range [][]float32{s.Obs, s.Grid, s.Action, s.Target, {s.Reward}} {
 		for _, v := range x {
 			if v != v || math.IsInf(float64(v), 0) {
 				return fmt.Errorf("%w: a value is not finite (%v) in lane %d, step %d", ErrReplay, v, at, l.n)
@@ -129,6 +137,9 @@ func (r *Replay) Add(at int, s Step) error {
 		l.labels = append(l.labels, make([]uint8, c.Quantiles)...)
 		l.h = append(l.h, make([]float32, c.Deter)...)
 		l.z = append(l.z, make([]uint8, c.Stoch)...)
+		if c.Imitate > 0 {
+			l.target = append(l.target, make([]float32, c.Action)...)
+		}
 	}
 	copy(l.obs[k*c.Obs:(k+1)*c.Obs], s.Obs)
 	for i, v := range s.Grid {
@@ -149,6 +160,10 @@ func (r *Replay) Add(at int, s Step) error {
 	}
 	if s.Terminal {
 		l.flags[k] |= flagTerminal
+	}
+	if c.Imitate > 0 && s.Target != nil {
+		copy(l.target[k*c.Action:(k+1)*c.Action], s.Target)
+		l.flags[k] |= flagTarget
 	}
 	l.n++
 	if s.State != nil {
@@ -267,6 +282,10 @@ func (r *Replay) load(seqs []sequence, m *modelGraph[float32], at int) {
 			copy(m.act[row*c.Action:(row+1)*c.Action], l.act[k*c.Action:])
 			m.reward[row] = l.reward[k]
 			f := l.flags[k]
+			if c.Imitate > 0 {
+				m.hasTarget[row] = f&flagTarget != 0
+				copy(m.target[row*c.Action:(row+1)*c.Action], l.target[k*c.Action:])
+			}
 			m.first[row], m.cont[row], m.last[row] = 0, float32(c.Gamma), f&flagLast != 0
 			if f&flagFirst != 0 {
 				m.first[row] = 1

@@ -25,9 +25,10 @@ type Metrics struct {
 	Actor          float64 `json:"actor"`  // loss
 	Critic         float64 `json:"critic"` // loss
 	Entropy        float64 `json:"entropy"`
-	Return         float64 `json:"return"` // mean imagined λ-return
-	Value          float64 `json:"value"`  // mean imagined value
-	Range          float64 `json:"range"`  // that scales advantages
+	Imitation      float64 `json:"imitation,omitempty"` // loss, weighted
+	Return         float64 `json:"return"`              // mean imagined λ-return
+	Value          float64 `json:"value"`               // mean imagined value
+	Range          float64 `json:"range"`               // that scales advantages
 	GradNorm       float64 `json:"grad_norm"`
 }
 
@@ -139,7 +140,7 @@ func (t *Trainer) UpdateMixed(r, old *Replay, share float64) (Metrics, error) {
 // sameSizes reports whether steps and states of two configurations fit each other.
 func (c Config) sameSizes(o Config) bool {
 	return c.Obs == o.Obs && c.Grid == o.Grid && c.Action == o.Action && c.Quantiles == o.Quantiles &&
-		c.Deter == o.Deter && c.Stoch == o.Stoch && c.Classes == o.Classes
+		c.Deter == o.Deter && c.Stoch == o.Stoch && c.Classes == o.Classes && (c.Imitate > 0) == (o.Imitate > 0)
 }
 
 // learn is Update for leaves that are filled in already.
@@ -218,12 +219,34 @@ func (t *Trainer) behave(rnd *rand.Rand, d dynamics, m *Metrics) error {
 		p.ret[i], p.slow[i], p.weight[i] = o.ret[i], o.slow[i], p.w[i]
 	}
 	t.replayed(n)
+	t.imitate()
 	if _, err := p.run(); err != nil {
 		return err
 	}
-	m.Actor, m.Critic = p.lossOf("actor"), p.lossOf("critic")
+	m.Actor, m.Critic, m.Imitation = p.lossOf("actor"), p.lossOf("critic"), p.lossOf("imitation")
 	m.Entropy, m.Return, m.Value, m.Range = o.entropy, o.returns, o.val, scale
 	return nil
+}
+
+// imitate fills in the expert's actions on replayed states; each has the same weight.
+func (t *Trainer) imitate() {
+	c, p, g := t.m.cfg, t.policy, t.model
+	if c.Imitate == 0 {
+		return
+	}
+	n := 0
+	for _, has := range g.hasTarget {
+		if has {
+			n++
+		}
+	}
+	copy(p.target, g.target)
+	for r, has := range g.hasTarget {
+		p.copied[r] = 0
+		if has {
+			p.copied[r] = float32(c.Imitate) / float32(n)
+		}
+	}
 }
 
 // replayed fills the critic's rows from n on: λ-returns along the real sequence,
