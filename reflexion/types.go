@@ -6,6 +6,7 @@ import (
 	"github.com/muse-agent/muse/internal/llm"
 	"github.com/muse-agent/muse/selfassess"
 	"github.com/muse-agent/muse/selfregulate"
+	"github.com/muse-agent/muse/selfregulate/search"
 )
 
 // Task is what an agent is told at the start of an episode.
@@ -28,8 +29,17 @@ type Config struct {
 	// Dialect of the game: "" or "move" ("move X to R"), or "put" ("put X in/on R").
 	// The model always sees and writes the "move" form; see [EnvAction].
 	Dialect string `json:"dialect,omitempty"`
+	// Rethink is how often a doubtful decision draws futures again (see doubt.go), 0 =
+	// never, the paper's. Doubt is the P below which the best future is doubtful.
+	Rethink int     `json:"rethink,omitempty"`
+	Doubt   float64 `json:"doubt,omitempty"`
+	// Forget keeps failed commands out of the text that the model goes on from:
+	// ForgetNever (""), ForgetDoubt (in second thoughts) or ForgetAlways.
+	Forget Forget `json:"forget,omitempty"`
 	// GreedyReflection samples reflections at temperature 0 instead of Temperature.
 	GreedyReflection bool `json:"greedy_reflection,omitempty"`
+	// Search are the settings of an agent made by [NewSearch]; zero for all others.
+	Search search.Config `json:"search,omitzero"`
 }
 
 // Candidate is one imagined future in a trace.
@@ -41,6 +51,8 @@ type Candidate struct {
 	Tokens   int                    `json:"tokens"`
 	// Same is the index of the first candidate with an equal first action, -1 if none.
 	Same int `json:"same"`
+	// Round is 0 for the futures drawn first and counts second thoughts.
+	Round int `json:"round,omitempty"`
 	// Hidden states of the generator (see llm.Completion), nil where unknown. Kept
 	// out of records for their size; collectors of sibling labels read them here.
 	Hidden []float32 `json:"-"`
@@ -54,6 +66,8 @@ type Trace struct {
 	Usage      llm.Usage           `json:"usage"`
 	Cut        int                 `json:"cut,omitempty"`    // outputs cut at a line only the environment may write
 	Events     []string            `json:"events,omitempty"` // "no valid candidate", "history trimmed"
+	// Search is what a tree search did; Candidates are then the futures of its root.
+	Search *search.Summary `json:"search,omitempty"`
 	// Millis of rollouts and of assessment; kept out of episodes.jsonl (timing.jsonl).
 	RolloutMillis float64 `json:"-"`
 	AssessMillis  float64 `json:"-"`
@@ -70,6 +84,10 @@ type Carry struct {
 	From        int        // index of the first pair that the prompt still holds; > 0 after trimming
 	Seed        uint64     // of the episode
 	Session     llm.Session
+	// Lucid is the session without the commands that failed, for second thoughts;
+	// nil where none was needed yet.
+	Lucid     llm.Session
+	LucidFrom int // as From, of the pairs that worked
 
 	// What happened between two decisions: goes into the next trace.
 	events []string

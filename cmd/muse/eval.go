@@ -9,13 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muse-agent/muse/internal/llm"
+	"github.com/muse-agent/muse/reflexion"
 	"github.com/muse-agent/muse/selfassess"
 	"github.com/muse-agent/muse/selfregulate"
 	"github.com/muse-agent/muse/train"
 )
 
 // armNames are the agents of the table.
-var armNames = []string{"react", "reflexion", "repeat", "muse-off", "muse-random", "muse-lowest", "muse-best", "expert"}
+var armNames = []string{"react", "reflexion", "repeat", "muse-off", "muse-random", "muse-lowest", "muse-best", mctsArm, "expert"}
 
 // armSpec says which agent and selector an arm is.
 func armSpec(name string) (agent, selector string, err error) {
@@ -26,6 +27,9 @@ func armSpec(name string) (agent, selector string, err error) {
 		return "reflexion", "off", nil
 	case "expert":
 		return "react", "off", nil
+	}
+	if name == mctsArm {
+		return "muse", reflexion.ReasonSearch, nil
 	}
 	if s, ok := strings.CutPrefix(name, "muse-"); ok && slices.Contains(armNames, name) {
 		return "muse", s, nil
@@ -44,7 +48,7 @@ func checkArms(names, against []string) error {
 	return once("arms", names)
 }
 
-func needsMSA(arm string) bool { return arm == "muse-best" || arm == "muse-lowest" }
+func needsMSA(arm string) bool { return arm == "muse-best" || arm == "muse-lowest" || arm == mctsArm }
 
 // namedMSA is one self-assessment of the command line: NAME=PATH or PATH.
 type namedMSA struct {
@@ -79,7 +83,7 @@ func (a *app) openMSAs(specs []string, emb *lazyEmbedder) ([]namedMSA, error) {
 }
 
 // arms builds the arms of an evaluation.
-func (a *app) arms(names []string, pf *playFlags, m llm.Model, msas []namedMSA, trials int) ([]train.Arm, error) {
+func (a *app) arms(names []string, pf *playFlags, tree *searchFlags, m llm.Model, msas []namedMSA, trials int) ([]train.Arm, error) {
 	var out []train.Arm
 	for _, n := range names {
 		agent, sel, err := armSpec(n)
@@ -91,12 +95,19 @@ func (a *app) arms(names []string, pf *playFlags, m llm.Model, msas []namedMSA, 
 				Model: llm.Info{Name: "expert"}, Selector: "expert", Dialect: pf.games.dialect}}})
 			continue
 		}
-		s, err := selfregulate.ByName(sel)
-		if err != nil {
-			return nil, usageError{err}
+		var s selfregulate.Selector // none: a search chooses by itself
+		if n != mctsArm {
+			if s, err = selfregulate.ByName(sel); err != nil {
+				return nil, usageError{err}
+			}
 		}
 		add := func(name string, as selfassess.Assessor) error {
-			p, err := pf.player(agent, s, m, as)
+			p, err := train.Player{}, error(nil)
+			if n == mctsArm {
+				p, err = pf.searchPlayer(tree, m, as)
+			} else {
+				p, err = pf.player(agent, s, m, as)
+			}
 			if err != nil {
 				return err
 			}
@@ -128,6 +139,7 @@ func (a *app) arms(names []string, pf *playFlags, m llm.Model, msas []namedMSA, 
 func evalCmd(a *app) *cobra.Command {
 	var (
 		p       playFlags
+		tree    searchFlags
 		names   []string
 		msa     []string
 		against []string
@@ -142,7 +154,8 @@ has success and mean steps (a lost episode counts 100) with 95 % intervals by bo
 over games, and paired differences to the agents of --against.
 
 Agents: react, reflexion, repeat (reflexion that never reflects), muse-best,
-muse-lowest, muse-random, muse-off, expert. With --trials N each row is N episodes in a
+muse-lowest, muse-random, muse-off, muse-mcts (tree search over imagined futures, see
+--tree-tokens and docs/search.md), expert. With --trials N each row is N episodes in a
 row, of which lost ones are reflected on.`,
 		Example: "  muse eval --agent react,muse-random,muse-best,muse-lowest --msa runs/selfassess-x --against muse-random\n" +
 			"  muse eval --agent reflexion,repeat --model weak --trials 2 --against repeat\n" +
@@ -178,7 +191,7 @@ row, of which lost ones are reflected on.`,
 					hashes["msa "+x.name] = x.model.Hash()
 				}
 			}
-			arms, err := a.arms(names, &p, m, msas, trials)
+			arms, err := a.arms(names, &p, &tree, m, msas, trials)
 			if err != nil {
 				return err
 			}
@@ -209,6 +222,7 @@ row, of which lost ones are reflected on.`,
 		},
 	}
 	p.add(c, "unseen", 0)
+	tree.add(c)
 	fs := c.Flags()
 	names = []string{"react", "muse-random", "muse-lowest", "muse-best"}
 	list(fs, &names, "agent", "agents to compare: "+strings.Join(armNames, ", "))
