@@ -44,4 +44,8 @@ type Options struct {
 	// Threads inside one operator, 0 is read as 1. With other than 1 the last bits
 	// of the arithmetic may differ between machines.
 	Threads int
+	// Adapter is the file of a low-rank adapter (internal/lora) that is put into the
+	// network, "" = none. The model then has a name and a hash of its own. An adapter
+	// of another model is an error that matches lora.ErrModel.
+	Adapter string
 }

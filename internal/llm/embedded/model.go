@@ -39,6 +39,12 @@ func Open(nameOrDir string, o Options) (llm.Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	name := "embedded/" + f.spec.Name
+	if o.Adapter != "" {
+		if name, err = f.adapt(o.Adapter); err != nil {
+			return nil, err
+		}
+	}
 	tok, err := hftok.Open(f.tokenizer, hftok.Options{StripPadding: true})
 	if err != nil {
 		return nil, unavailable(f.where+"/"+f.spec.Tokenizer, err)
@@ -60,7 +66,7 @@ func Open(nameOrDir string, o Options) (llm.Model, error) {
 		return nil, errors.Join(unavailable(f.where+"/"+f.spec.File, err), tok.Close())
 	}
 	return &model{
-		info: llm.Info{Name: "embedded/" + f.spec.Name, Hash: f.hash, Caps: llm.Caps{
+		info: llm.Info{Name: name, Hash: f.hash, Caps: llm.Caps{
 			Prefix: true, Deterministic: true, Recall: true, HiddenSize: f.spec.Dim, Context: f.spec.Context}},
 		spec: f.spec, net: net, tok: tok, tab: tab, texts: map[string][]int32{},
 	}, nil
@@ -123,3 +129,15 @@ func (m *model) batch() *batch {
 	}
 	return b
 }
+
+// Tokens implements [Encoder].
+func (m *model) Tokens(text string) ([]int32, error) {
+	ids, err := m.tok.Encode(text, false)
+	if err != nil {
+		return nil, fmt.Errorf("embedded: tokens of %q: %w", text, err)
+	}
+	return ids, nil
+}
+
+// Start implements [Encoder].
+func (m *model) Start() int32 { return m.tab.bos }
