@@ -76,8 +76,8 @@ self-assessment is before and after, and adapted to another game as control.`,
 				if err != nil {
 					return err
 				}
-				if n == "expert" {
-					return usagef("agent expert doesn't adapt")
+				if n == "expert" || isMeta(n) {
+					return usagef("agent %s doesn't adapt", n)
 				}
 				s, err := selfregulate.ByName(sel)
 				if err != nil {

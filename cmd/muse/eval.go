@@ -16,7 +16,7 @@ import (
 )
 
 // armNames are the agents of the table.
-var armNames = []string{"react", "reflexion", "repeat", "muse-off", "muse-random", "muse-lowest", "muse-best", mctsArm, "expert"}
+var armNames = []string{"react", "reflexion", "repeat", "muse-off", "muse-random", "muse-lowest", "muse-best", mctsArm, armGated, armFirst, armPlanned, "expert"}
 
 // armSpec says which agent and selector an arm is.
 func armSpec(name string) (agent, selector string, err error) {
@@ -27,6 +27,9 @@ func armSpec(name string) (agent, selector string, err error) {
 		return "reflexion", "off", nil
 	case "expert":
 		return "react", "off", nil
+	}
+	if isMeta(name) {
+		return "muse", name, nil
 	}
 	if name == mctsArm {
 		return "muse", reflexion.ReasonSearch, nil
@@ -48,7 +51,9 @@ func checkArms(names, against []string) error {
 	return once("arms", names)
 }
 
-func needsMSA(arm string) bool { return arm == "muse-best" || arm == "muse-lowest" || arm == mctsArm }
+func needsMSA(arm string) bool {
+	return arm == "muse-best" || arm == "muse-lowest" || arm == mctsArm || isMeta(arm)
+}
 
 // namedMSA is one self-assessment of the command line: NAME=PATH or PATH.
 type namedMSA struct {
@@ -83,7 +88,7 @@ func (a *app) openMSAs(specs []string, emb *lazyEmbedder) ([]namedMSA, error) {
 }
 
 // arms builds the arms of an evaluation.
-func (a *app) arms(names []string, pf *playFlags, tree *searchFlags, m llm.Model, msas []namedMSA, trials int) ([]train.Arm, error) {
+func (a *app) arms(names []string, pf *playFlags, tree *searchFlags, meta *metaFlags, m llm.Model, msas []namedMSA, trials int) ([]train.Arm, error) {
 	var out []train.Arm
 	for _, n := range names {
 		agent, sel, err := armSpec(n)
@@ -96,16 +101,19 @@ func (a *app) arms(names []string, pf *playFlags, tree *searchFlags, m llm.Model
 			continue
 		}
 		var s selfregulate.Selector // none: a search chooses by itself
-		if n != mctsArm {
+		if n != mctsArm && !isMeta(n) {
 			if s, err = selfregulate.ByName(sel); err != nil {
 				return nil, usageError{err}
 			}
 		}
 		add := func(name string, as selfassess.Assessor) error {
 			p, err := train.Player{}, error(nil)
-			if n == mctsArm {
+			switch {
+			case n == mctsArm:
 				p, err = pf.searchPlayer(tree, m, as)
-			} else {
+			case isMeta(n):
+				p, err = meta.player(n, pf, m, as)
+			default:
 				p, err = pf.player(agent, s, m, as)
 			}
 			if err != nil {
@@ -140,6 +148,7 @@ func evalCmd(a *app) *cobra.Command {
 	var (
 		p       playFlags
 		tree    searchFlags
+		meta    metaFlags
 		names   []string
 		msa     []string
 		against []string
@@ -155,13 +164,18 @@ over games, and paired differences to the agents of --against.
 
 Agents: react, reflexion, repeat (reflexion that never reflects), muse-best,
 muse-lowest, muse-random, muse-off, muse-mcts (tree search over imagined futures, see
---tree-tokens and docs/search.md), expert. With --trials N each row is N episodes in a
-row, of which lost ones are reflected on.`,
+--tree-tokens and docs/search.md), muse-gated (best, but futures are imagined only where
+a gate fires), muse-first (best at the first commands, plain later), muse-planned (plain,
+by the plan that the self-assessment likes best), expert. With --trials N each row is N
+episodes in a row, of which lost ones are reflected on.`,
 		Example: "  muse eval --agent react,muse-random,muse-best,muse-lowest --msa runs/selfassess-x --against muse-random\n" +
 			"  muse eval --agent reflexion,repeat --model weak --trials 2 --against repeat\n" +
 			"  muse eval --agent expert --games my-games.jsonl.gz --json",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := checkArms(names, against); err != nil {
+				return err
+			}
+			if err := meta.check(); err != nil {
 				return err
 			}
 			if most := 100_000; min(seeds, trials) < 1 || max(seeds, trials) > most { // all rows are planned at once
@@ -191,7 +205,7 @@ row, of which lost ones are reflected on.`,
 					hashes["msa "+x.name] = x.model.Hash()
 				}
 			}
-			arms, err := a.arms(names, &p, &tree, m, msas, trials)
+			arms, err := a.arms(names, &p, &tree, &meta, m, msas, trials)
 			if err != nil {
 				return err
 			}
@@ -224,6 +238,7 @@ row, of which lost ones are reflected on.`,
 	p.add(c, "unseen", 0)
 	tree.add(c)
 	fs := c.Flags()
+	meta.add(fs)
 	names = []string{"react", "muse-random", "muse-lowest", "muse-best"}
 	list(fs, &names, "agent", "agents to compare: "+strings.Join(armNames, ", "))
 	list(fs, &msa, "msa", "self-assessment: checkpoint or run folder of muse train selfassess; several as NAME=PATH")

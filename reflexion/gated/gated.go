@@ -1,15 +1,19 @@
 // Package gated is a text agent that spends its imagined futures only where it
-// matters: a deterministic gate looks at the command that plain sampling would send,
-// and only where it fires is the full pass of imagining and assessing made. Commands
-// that change the world always fire. Source: selective metacognition gating, applied
-// to steps (design, section 2).
+// matters: a deterministic gate looks at drafted commands, and only where it fires is
+// the full pass of imagining and assessing made. Source: selective metacognition
+// gating, applied to steps (design, section 2).
+//
+//	full, _ := reflexion.New(cfg, model, msa, selfregulate.Best)
+//	a, err := gated.NewStakes(full.(reflexion.Drafter), gate.Stakes{})
+//
+// [NewStakes] drafts the commands of all futures and skips the futures where the
+// drafts lead to one world: there any choice has the same outcome. [New] looks at the
+// one command of plain sampling; commands that change the world always fire:
 //
 //	plain, _ := reflexion.New(cfg, model, nil, selfregulate.Off)
-//	full, _ := reflexion.New(cfg, model, msa, selfregulate.Best)
 //	a, err := gated.New(plain, full, gate.Steps{})
 //
-// Both agents share one carry, so the prefix is kept once, and a skipped step costs
-// what plain sampling costs.
+// A carry belongs to whichever agent acts, so the prefix is kept once.
 package gated
 
 import (
@@ -20,6 +24,7 @@ import (
 
 	"github.com/muse-agent/muse/internal/llm"
 	"github.com/muse-agent/muse/reflexion"
+	"github.com/muse-agent/muse/selfregulate"
 	"github.com/muse-agent/muse/selfregulate/gate"
 )
 
@@ -29,15 +34,23 @@ const (
 	EventFired   = "gate: futures imagined: "
 )
 
+// ReasonGate is the reason of a choice that the gate made, without any assessment.
+const ReasonGate = "gate"
+
 // Agent is a reflexion.Agent with a gate. Safe for concurrent use with different
 // carries.
 type Agent struct {
-	plain, full    reflexion.Agent
-	steps          gate.Steps
+	full           reflexion.Agent
+	draft          draft
 	skipped, fired atomic.Int64
 }
 
-// New joins two agents that differ in nothing but their selector.
+// draft asks the gate at a carry. Where it doesn't fire, action and trace are those of
+// the step; else the trace has what asking cost.
+type draft func(ctx context.Context, c *reflexion.Carry, commands, answers []string) (action string, tr reflexion.Trace, d gate.Decision, err error)
+
+// New joins two agents that differ in nothing but their selector: the plain one's
+// command is sent, unless the gate fires.
 func New(plain, full reflexion.Agent, s gate.Steps) (*Agent, error) {
 	if plain == nil || full == nil {
 		return nil, errors.New("gated: a plain and a full agent are needed")
@@ -45,7 +58,64 @@ func New(plain, full reflexion.Agent, s gate.Steps) (*Agent, error) {
 	if plain.Config() != full.Config() {
 		return nil, fmt.Errorf("gated: the two agents have different settings (%+v and %+v); they must share them", plain.Config(), full.Config())
 	}
-	return &Agent{plain: plain, full: full, steps: s}, nil
+	return &Agent{full: full, draft: func(ctx context.Context, c *reflexion.Carry, commands, answers []string) (string, reflexion.Trace, gate.Decision, error) {
+		action, tr, err := plain.Act(ctx, c)
+		if err != nil {
+			return "", tr, gate.Decision{}, err
+		}
+		return action, tr, s.Decide(reflexion.CanonicalAction(action), commands, answers), nil
+	}}, nil
+}
+
+// ReasonFirst and ReasonLater are the reasons of [First].
+const (
+	ReasonFirst = "one of the first commands"
+	ReasonLater = "a later command"
+)
+
+// First joins a plain and a full agent so that the first n commands of an episode get
+// the full pass: a control that spends a fixed number of futures, wherever they matter.
+func First(plain, full reflexion.Agent, n int) (*Agent, error) {
+	a, err := New(plain, full, gate.Steps{})
+	if err != nil {
+		return nil, err
+	}
+	a.draft = func(ctx context.Context, c *reflexion.Carry, commands, _ []string) (string, reflexion.Trace, gate.Decision, error) {
+		if len(commands) < n {
+			return "", reflexion.Trace{}, gate.Decision{Fire: true, Reason: ReasonFirst}, nil
+		}
+		action, tr, err := plain.Act(ctx, c)
+		return action, tr, gate.Decision{Reason: ReasonLater}, err
+	}
+	return a, nil
+}
+
+// NewStakes makes an agent that drafts before it imagines. A step that is skipped
+// costs its drafts (about eight tokens each), a step that fires the drafts too.
+func NewStakes(full reflexion.Drafter, s gate.Stakes) (*Agent, error) {
+	if full == nil {
+		return nil, errors.New("gated: an agent that drafts is needed")
+	}
+	return &Agent{full: full, draft: func(ctx context.Context, c *reflexion.Carry, commands, answers []string) (string, reflexion.Trace, gate.Decision, error) {
+		drafts, tr, err := full.Draft(ctx, c)
+		if err != nil {
+			return "", tr, gate.Decision{}, err
+		}
+		texts := make([]string, len(drafts))
+		for i, x := range drafts {
+			if x.Valid {
+				texts[i] = x.Pairs[0].Action
+			}
+		}
+		d, take := s.Decide(texts, commands, answers)
+		if d.Fire {
+			return "", tr, d, nil
+		}
+		first := drafts[take].Pairs[0]
+		tr.Candidates, tr.Thoughts = drafts, first.Thoughts
+		tr.Choice = selfregulate.Choice{Index: take, Reason: ReasonGate}
+		return reflexion.EnvAction(first.Action, full.Config().Dialect), tr, d, nil
+	}}, nil
 }
 
 // Counts are the steps so far for which the futures were skipped, and imagined.
@@ -61,18 +131,16 @@ func (a *Agent) Begin(ctx context.Context, t reflexion.Task, reflections []strin
 	return a.full.Begin(ctx, t, reflections, seed)
 }
 
-// Act samples one command and, where the gate fires, makes the full pass instead.
-// The usage holds both.
+// Act asks the gate and, where it fires, makes the full pass. The usage holds both.
 func (a *Agent) Act(ctx context.Context, c *reflexion.Carry) (string, reflexion.Trace, error) {
-	action, tr, err := a.plain.Act(ctx, c)
-	if err != nil {
-		return action, tr, err
-	}
 	commands, answers := make([]string, len(c.Pairs)), make([]string, len(c.Pairs))
 	for i, p := range c.Pairs {
 		commands[i], answers[i] = p.Action, p.Observation
 	}
-	d := a.steps.Decide(reflexion.CanonicalAction(action), commands, answers)
+	action, tr, d, err := a.draft(ctx, c, commands, answers)
+	if err != nil {
+		return "", tr, err
+	}
 	if !d.Fire {
 		a.skipped.Add(1)
 		tr.Events = append(tr.Events, EventSkipped+d.Reason)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/muse-agent/muse/internal/llm"
 	"github.com/muse-agent/muse/internal/llm/scripted"
 	"github.com/muse-agent/muse/reflexion"
 	"github.com/muse-agent/muse/reflexion/gated"
@@ -95,6 +96,104 @@ func TestSkipsWhereNothingChanges(t *testing.T) {
 	}
 	if s, f := a.Counts(); s == 0 || f == 0 || s+f != 4 {
 		t.Errorf("%d skipped, %d fired", s, f)
+	}
+}
+
+// scene is a model at a desk: its drafts are the commands given, each with a future.
+func scene(drafts ...string) *scripted.Model {
+	return scripted.New("scene", func(p scripted.Prompt) (string, error) {
+		if p.Request.Until == llm.UntilLine {
+			return " look around", nil
+		}
+		return fmt.Sprintf("\nthink: draft %d.\n> %s\nSomething.", p.Index, drafts[p.Index%len(drafts)]), nil
+	})
+}
+
+// TestStakes: what is skipped costs the drafts and no assessment; what fires is the
+// full agent's step.
+func TestStakes(t *testing.T) {
+	ctx := t.Context()
+	task, _ := reflexion.ParseIntro(intro)
+	for _, c := range []struct {
+		name    string
+		drafts  []string
+		failed  []string
+		skipped bool
+		want    string
+	}{
+		{"agree", []string{"take mug 1 from desk 1"}, nil, true, "take mug 1 from desk 1"},
+		{"differ", []string{"go to shelf 1", "go to desk 1"}, nil, false, "go to shelf 1"}, // the last of five, index 4
+		{"dead", []string{"open desk 1", "take mug 1 from desk 1"}, []string{"open desk 1", "take mug 1 from desk 1"}, true, "open desk 1"},
+		{"one lives", []string{"open desk 1", "go to shelf 1"}, []string{"open desk 1"}, false, "open desk 1"},
+	} {
+		cfg, err := reflexion.Default("muse")
+		if err != nil {
+			t.Fatal(err)
+		}
+		assessed := &calls{}
+		full, err := reflexion.New(cfg, scene(c.drafts...), assessed, selfregulate.Best)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := gated.NewStakes(full.(reflexion.Drafter), gate.Stakes{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		carry, _, err := a.Begin(ctx, task, nil, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, command := range c.failed {
+			if err := a.Observe(ctx, carry, command, reflexion.Trace{}, llm.NothingHappens); err != nil {
+				t.Fatal(err)
+			}
+		}
+		action, tr, err := a.Act(ctx, carry)
+		if err != nil || action != c.want || (assessed.n == 0) != c.skipped {
+			t.Errorf("%s: %q, %d assessments, %v", c.name, action, assessed.n, err)
+		}
+		if c.skipped && (tr.Choice.Reason != gated.ReasonGate || len(tr.Candidates) != 5 || len(tr.Thoughts) != 1 || tr.Usage.Calls != 1) {
+			t.Errorf("%s: skipped with %+v", c.name, tr)
+		}
+		if !c.skipped && (tr.Choice.Reason != selfregulate.ReasonBest || tr.Usage.Calls != 2 || !strings.Contains(strings.Join(tr.Events, ";"), gated.EventFired)) {
+			t.Errorf("%s: fired with %+v", c.name, tr)
+		}
+		if err := a.Close(carry); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := gated.NewStakes(nil, gate.Stakes{}); err == nil {
+		t.Error("no agent was taken")
+	}
+}
+
+func TestFirst(t *testing.T) {
+	plain, full, assessed := agents(t)
+	a, err := gated.First(plain, full, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	task, _ := reflexion.ParseIntro(intro)
+	c, _, err := a.Begin(ctx, task, nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close(c)
+	for range 4 {
+		action, tr, err := a.Act(ctx, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Observe(ctx, c, action, tr, "You see nothing."); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s, f := a.Counts(); s != 2 || f != 2 || assessed.n != 2 {
+		t.Errorf("%d skipped, %d fired, %d assessed", s, f, assessed.n)
+	}
+	if _, err := gated.First(nil, full, 2); err == nil {
+		t.Error("no plain agent was taken")
 	}
 }
 

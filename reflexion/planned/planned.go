@@ -31,11 +31,11 @@ const planTokens = 160
 type Agent struct {
 	reflexion.Agent
 	model llm.Model
-	judge deliberate.Judge
+	msa   selfassess.Assessor
 	cfg   deliberate.Config
-	// Observe gets every deliberation's result; nil = dropped. Set it before use; it is
+	// Watch gets every deliberation's result; nil = dropped. Set it before use; it is
 	// called from the goroutine of Begin.
-	Observe func(deliberate.Result)
+	Watch func(deliberate.Result)
 
 	plans, tokens atomic.Int64
 }
@@ -56,8 +56,10 @@ func New(inner reflexion.Agent, m llm.Model, msa selfassess.Assessor, cfg delibe
 		return nil, err
 	}
 	cfg.Answer = planOf
-	return &Agent{Agent: inner, model: m, judge: &deliberate.Assessor{MSA: msa, Limit: inner.Config().Limit}, cfg: cfg}, nil
+	return &Agent{Agent: inner, model: m, msa: msa, cfg: cfg}, nil
 }
+
+var _ reflexion.Agent = (*Agent)(nil)
 
 // planOf is the final answer of a path: its plan.
 func planOf(text string) string { return llm.Parse(text).Plan }
@@ -74,13 +76,14 @@ func (a *Agent) Begin(ctx context.Context, t reflexion.Task, reflections []strin
 	}
 	cfg := a.cfg
 	cfg.Seed = rng.Seed(seed, "plans")
-	th := &thinker{session: c.Session, name: a.model.Info().Name, horizon: a.Config().Horizon}
-	res, err := deliberate.Run(ctx, th, a.judge, deliberate.Problem{Text: t.Goal}, cfg)
+	th := &thinker{session: c.Session, info: a.model.Info(), horizon: a.Config().Horizon, limit: a.Config().Limit, hidden: map[string][]float32{}}
+	judge := &deliberate.Assessor{MSA: a.msa, Input: th.input}
+	res, err := deliberate.Run(ctx, th, judge, deliberate.Problem{Text: t.Goal}, cfg)
 	u = u.Add(res.Thinker)
 	a.plans.Add(int64(len(res.Paths)))
 	a.tokens.Add(int64(res.Thinker.CompletionTokens))
-	if a.Observe != nil {
-		a.Observe(res)
+	if a.Watch != nil {
+		a.Watch(res)
 	}
 	if errors.Is(err, deliberate.ErrNoPath) {
 		return c, u, nil
@@ -102,15 +105,26 @@ func (a *Agent) Begin(ctx context.Context, t reflexion.Task, reflections []strin
 type thinker struct {
 	mu      sync.Mutex // a session is forked by one goroutine at a time
 	session llm.Session
-	name    string
+	info    llm.Info
 	horizon int
+	limit   int
+	// hidden states of the futures by path: predictors may look at them.
+	hidden map[string][]float32
 }
 
-func (t *thinker) Identity() string { return t.name }
+func (t *thinker) Identity() string { return t.info.Name }
+
+// input is what the judge sees of a path. A plan without any command can't be judged.
+func (t *thinker) input(goal, text string) (selfassess.Input, bool) {
+	p := llm.Parse(text)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return selfassess.Input{Task: goal, Plan: p.Plan, Pairs: p.Pairs, WinClaim: p.Claim == "won", Hidden: t.hidden[text], Limit: t.limit}, len(p.Pairs) > 0
+}
 
 // Probe denies everything: texts of this thinker can't be continued from outside.
 func (t *thinker) Probe(_ context.Context, a chat.Ability) error {
-	return fmt.Errorf("%w: plans of %s have no %s", chat.ErrUnable, t.name, a)
+	return fmt.Errorf("%w: plans of %s have no %s", chat.ErrUnable, t.info.Name, a)
 }
 
 // Ask ignores the messages: the prefix of the episode holds the task. A plan that is
@@ -127,37 +141,40 @@ func (t *thinker) Ask(ctx context.Context, r chat.Request) (a chat.Reply, err er
 		a.Usage = a.Usage.Add(u)
 		a.Tokens = a.Usage.CompletionTokens
 	}
-	step := func(tag string, q llm.Request) (string, error) {
+	step := func(tag string, q llm.Request) (o llm.Completion, err error) {
 		u, err := f.Append(ctx, tag)
 		add(u)
 		if err != nil {
-			return "", err
+			return o, err
 		}
 		out, u, err := f.Sample(ctx, q)
 		add(u)
 		if err != nil {
-			return "", err
+			return o, err
 		}
 		if len(out) == 0 {
-			return "", errors.New("the model returned no continuation")
+			return o, errors.New("the model returned no continuation")
 		}
-		return out[0].Text, nil
+		return out[0], nil
 	}
 	q := llm.Request{N: 1, Temperature: r.Temperature, MaxTokens: planTokens, Until: llm.UntilLine, ForbidEnd: true, Seed: rng.Seed(r.Seed, "plan")}
 	line, err := step(llm.RenderPlan(""), q)
 	if err != nil {
 		return a, fmt.Errorf("writing a plan: %w", err)
 	}
-	plan := strings.TrimSpace(line)
+	plan := strings.TrimSpace(line.Text)
 	if plan == "" {
 		a.Finish = chat.FinishLength
 		return a, nil
 	}
-	q = llm.Request{N: 1, Temperature: r.Temperature, Until: llm.UntilPairs, Pairs: t.horizon, Seed: rng.Seed(r.Seed, "future")}
+	q = llm.Request{N: 1, Temperature: r.Temperature, Until: llm.UntilPairs, Pairs: t.horizon, Seed: rng.Seed(r.Seed, "future"), Hidden: t.info.Caps.HiddenSize > 0}
 	future, err := step(" "+plan, q)
 	if err != nil {
 		return a, fmt.Errorf("imagining a plan: %w", err)
 	}
-	a.Text, a.Finish = strings.TrimPrefix(llm.RenderPlan(plan), "\n")+future, chat.FinishStop
+	a.Text, a.Finish = strings.TrimPrefix(llm.RenderPlan(plan), "\n")+future.Text, chat.FinishStop
+	t.mu.Lock()
+	t.hidden[a.Text] = future.Hidden
+	t.mu.Unlock()
 	return a, nil
 }

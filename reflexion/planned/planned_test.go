@@ -81,7 +81,7 @@ func TestPlans(t *testing.T) {
 	for l := likes(1); l <= 8; l++ {
 		a := agent(t, l)
 		var res deliberate.Result
-		a.Observe = func(r deliberate.Result) { res = r }
+		a.Watch = func(r deliberate.Result) { res = r }
 		c, _, err := a.Begin(t.Context(), task, nil, 7)
 		if err != nil {
 			t.Fatal(err)
