@@ -34,6 +34,9 @@ type SelectionRow struct {
 	// SolvedBy is the share of rows won at trial k or before (Trials > 1).
 	SolvedBy []selfassess.Estimate `json:"solved_by,omitempty"`
 	Key      string                `json:"key"`
+	// Tokens is what a command cost: generated tokens, plans and reflections included,
+	// over commands. The compiled results leave it out.
+	Tokens float64 `json:"tokens_a_command,omitempty"`
 }
 
 // PairedRow is the difference of two arms over the tasks that both played.
@@ -85,7 +88,9 @@ func Tabulate(parts []*Part, against ...string) Selection {
 	s := Selection{Format: "muse/selection@1"}
 	for _, p := range parts {
 		if len(p.Rows) > 0 {
-			s.Rows = append(s.Rows, p.tabulate(boot))
+			r := p.tabulate(boot)
+			r.Tokens = p.tokens()
+			s.Rows = append(s.Rows, r)
 		}
 	}
 	for _, b := range parts {
@@ -141,13 +146,28 @@ func (p *Part) tabulate(boot selfassess.Bootstrap) SelectionRow {
 	return r
 }
 
+// tokens are the generated tokens a command.
+func (p *Part) tokens() float64 {
+	tokens, commands := 0, 0
+	for _, r := range p.Rows {
+		tokens += r.Tokens
+		for _, n := range r.Steps {
+			commands += n
+		}
+	}
+	if commands == 0 {
+		return 0
+	}
+	return math.Round(10*float64(tokens)/float64(commands)) / 10
+}
+
 // String is the table for people.
 func (s Selection) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-16s %-14s %5s  %-24s %-22s %5s %5s %5s\n", "agent", "model", "games", "success", "steps (lost = 100)", "seeds", "diff.", "fail")
+	fmt.Fprintf(&b, "%-16s %-14s %5s  %-24s %-22s %5s %5s %5s %6s\n", "agent", "model", "games", "success", "steps (lost = 100)", "seeds", "diff.", "fail", "tokens")
 	for _, r := range s.Rows {
-		fmt.Fprintf(&b, "%-16s %-14s %5d  %-24s %-22s %5d %5.2f %4.0f%%\n", r.Arm, r.Actor, r.NTasks,
-			interval(r.Success, r.CILow, r.CIHigh, "%.3f"), interval(r.Steps, r.StepsLow, r.StepsHigh, "%.1f"), r.Seeds, r.Different, 100*r.Nothing)
+		fmt.Fprintf(&b, "%-16s %-14s %5d  %-24s %-22s %5d %5.2f %4.0f%% %6.0f\n", r.Arm, r.Actor, r.NTasks,
+			interval(r.Success, r.CILow, r.CIHigh, "%.3f"), interval(r.Steps, r.StepsLow, r.StepsHigh, "%.1f"), r.Seeds, r.Different, 100*r.Nothing, r.Tokens)
 		for k, e := range r.SolvedBy {
 			fmt.Fprintf(&b, "    solved by trial %d: %s\n", k+1, e)
 		}

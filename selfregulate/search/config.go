@@ -82,6 +82,7 @@ func (c Config) Validate() error {
 	bad(c.Rule == UCT || c.Rule == PUCT, "rule is %q, must be %s or %s", c.Rule, UCT, PUCT)
 	bad(c.Backup == Mean || c.Backup == Max, "backup is %q, must be %s or %s", c.Backup, Mean, Max)
 	bad(c.Final == Value || c.Final == Visits, "final is %q, must be %s or %s", c.Final, Value, Visits)
+	bad(c.Final == Value || c.Final == Visits, "final is %q, must be %s or %s", c.Final, Value, Visits)
 	bad(c.C >= 0 && !math.IsInf(c.C, 0), "c is %g, must be a number ≥ 0", c.C)
 	bad(c.Depth >= 1 && c.Depth <= 50, "depth is %d, must lie between 1 and 50", c.Depth)
 	bad(c.Root >= 1 && c.Draw >= 1, "root is %d and draw %d, at least one future is needed", c.Root, c.Draw)

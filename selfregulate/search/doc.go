@@ -12,6 +12,6 @@
 //	err := t.Run(ctx)          // until the budget is used up
 //	best := t.Best()           // any time, also after an error or a cancelled context
 //
-// The world is one small interface, [World]; [reflexion.NewSearch] makes one of a
+// The world is one small interface, [World]; NewSearch of package reflexion makes one of a
 // language model and M_sa.
 package search
