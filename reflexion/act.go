@@ -95,46 +95,33 @@ func (a *agent) first(ctx context.Context, c *Carry, tr *Trace) (Candidate, erro
 }
 
 // regulated imagines K futures, has them assessed and takes the first command of
-// the chosen one. The imagined rest of it is thrown away.
+// the chosen one. The imagined rest of it is thrown away. Where all are doubtful it
+// thinks again (doubt.go); then the choice is among all that were imagined.
 func (a *agent) regulated(ctx context.Context, c *Carry, tr *Trace) (llm.Pair, error) {
-	start := time.Now()
-	r := a.request(c)
-	r.N, r.Until, r.Pairs = a.cfg.Rollouts, llm.UntilPairs, a.cfg.Horizon
-	caps := a.model.Info().Caps
-	r.Hidden = caps.HiddenSize > 0
-	var recall func([]llm.Pair, string) (string, bool)
-	if a.cfg.Recall {
-		recall = RecallFrom(c.Pairs)
-		r.Recall = recall
-	}
-	if caps.Recall { // the backend does it while it generates
-		recall = nil
-	}
-	out, u, err := a.sample(ctx, c, r)
-	tr.Usage = tr.Usage.Add(u)
-	if err != nil {
-		return llm.Pair{}, err
-	}
-	if len(out) < r.N {
-		tr.Events = append(tr.Events, fmt.Sprintf("%d of %d rollouts received", len(out), r.N))
-	}
-	futures := make([]selfassess.Input, len(out))
-	valid := make([]bool, len(out))
-	for i, o := range out {
-		cand := a.candidate(o, r, recall, tr)
-		cand.Same = sameAs(tr.Candidates, cand)
-		tr.Candidates = append(tr.Candidates, cand)
-		futures[i], valid[i] = a.input(c, cand), cand.Valid
-	}
-	tr.RolloutMillis += millis(start)
-
-	start = time.Now()
-	d, err := selfregulate.Regulate(ctx, a.selector, a.assessor, futures, valid, a.rand(c))
-	if a.selector.NeedsAssessment() {
-		tr.AssessMillis += millis(start)
-	}
-	if err != nil {
-		return llm.Pair{}, fmt.Errorf("reflexion: choosing command %d: %w", len(c.Pairs)+1, err)
+	var (
+		futures []selfassess.Input
+		valid   []bool
+		d       selfregulate.Decision
+	)
+	for round := 0; ; round++ {
+		more, err := a.imagine(ctx, c, tr, round)
+		if err != nil {
+			return llm.Pair{}, err
+		}
+		for _, cand := range more {
+			futures, valid = append(futures, a.input(c, cand)), append(valid, cand.Valid)
+		}
+		start := time.Now()
+		d, err = selfregulate.Regulate(ctx, a.selector, a.assessor, futures, valid, a.rand(c))
+		if a.selector.NeedsAssessment() {
+			tr.AssessMillis += millis(start)
+		}
+		if err != nil {
+			return llm.Pair{}, fmt.Errorf("reflexion: choosing command %d: %w", len(c.Pairs)+1, err)
+		}
+		if round == a.cfg.Rethink || !a.doubtful(c, tr.Candidates, d.Candidates) {
+			break
+		}
 	}
 	for i := range d.Candidates {
 		if d.Candidates[i].Assessed {
@@ -147,7 +134,7 @@ func (a *agent) regulated(ctx context.Context, c *Carry, tr *Trace) (llm.Pair, e
 		return tr.Candidates[d.Choice.Index].Pairs[0], nil
 	}
 	// No future has a command: do what plain sampling would do.
-	start = time.Now()
+	start := time.Now()
 	cand, err := a.first(ctx, c, tr)
 	tr.RolloutMillis += millis(start)
 	if err != nil {
@@ -158,6 +145,42 @@ func (a *agent) regulated(ctx context.Context, c *Carry, tr *Trace) (llm.Pair, e
 		return llm.Pair{Action: fallbackAction}, nil
 	}
 	return cand.Pairs[0], nil
+}
+
+// imagine draws K futures and appends them to the trace.
+func (a *agent) imagine(ctx context.Context, c *Carry, tr *Trace, round int) ([]Candidate, error) {
+	start := time.Now()
+	defer func() { tr.RolloutMillis += millis(start) }()
+	r := a.request(c)
+	r.N, r.Until, r.Pairs = a.cfg.Rollouts, llm.UntilPairs, a.cfg.Horizon
+	caps := a.model.Info().Caps
+	r.Hidden = caps.HiddenSize > 0
+	var recall func([]llm.Pair, string) (string, bool)
+	if a.cfg.Recall {
+		recall = a.memory(c)
+		r.Recall = recall
+	}
+	if caps.Recall { // the backend does it while it generates
+		recall = nil
+	}
+	if round > 0 {
+		a.again(c, &r, round)
+	}
+	out, u, err := a.sampleFrom(ctx, c, r, round > 0 && a.cfg.Forget == ForgetDoubt)
+	tr.Usage = tr.Usage.Add(u)
+	if err != nil {
+		return nil, err
+	}
+	if len(out) < r.N {
+		tr.Events = append(tr.Events, fmt.Sprintf("%d of %d rollouts received", len(out), r.N))
+	}
+	from := len(tr.Candidates)
+	for _, o := range out {
+		cand := a.candidate(o, r, recall, tr)
+		cand.Same, cand.Round = sameAs(tr.Candidates, cand), round
+		tr.Candidates = append(tr.Candidates, cand)
+	}
+	return tr.Candidates[from:], nil
 }
 
 // candidate parses one continuation. recall is nil where the backend applied it.

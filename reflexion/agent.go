@@ -94,6 +94,24 @@ func (a *agent) Begin(ctx context.Context, t Task, reflections []string, seed ui
 // observations never come here: only obs, the environment's own answer.
 func (a *agent) Observe(ctx context.Context, c *Carry, action string, tr Trace, obs string) error {
 	p := llm.Pair{Thoughts: slices.Clone(tr.Thoughts), Action: CanonicalAction(action), Observation: CanonicalObservation(obs)}
+	err := a.remember(ctx, c, p)
+	if err == nil && c.Lucid != nil && p.Observation != llm.NothingHappens {
+		l := c.lucid()
+		err = a.remember(ctx, l, p)
+		c.keep(l)
+	}
+	if err != nil {
+		return fmt.Errorf("reflexion: appending the answer to %q: %w", action, err)
+	}
+	c.Pairs = append(c.Pairs, p)
+	return nil
+}
+
+// remember appends a pair to the session of c.
+func (a *agent) remember(ctx context.Context, c *Carry, p llm.Pair) error {
+	if a.forgotten(p) {
+		return nil
+	}
 	s, err := a.session(ctx, c)
 	if err != nil {
 		return err
@@ -102,15 +120,11 @@ func (a *agent) Observe(ctx context.Context, c *Carry, action string, tr Trace, 
 	c.usage = c.usage.Add(u)
 	if errors.Is(err, llm.ErrContext) && c.trim() {
 		// The next use builds the shorter prompt, with this pair.
-		err = c.drop()
+		return c.drop()
 	} else if err != nil {
 		// The prefix may be half written: build it again when it is needed.
-		err = errors.Join(err, c.drop())
+		return errors.Join(err, c.drop())
 	}
-	if err != nil {
-		return fmt.Errorf("reflexion: appending the answer to %q: %w", action, err)
-	}
-	c.Pairs = append(c.Pairs, p)
 	return nil
 }
 
@@ -172,7 +186,10 @@ func (a *agent) Close(c *Carry) error {
 	if c == nil {
 		return nil
 	}
-	return c.drop()
+	l := c.lucid()
+	err := errors.Join(c.drop(), l.drop())
+	c.keep(l)
+	return err
 }
 
 func (c *Carry) takeUsage() llm.Usage {

@@ -56,6 +56,15 @@ func (c Config) Validate() error {
 	if c.Limit < 1 {
 		bad("limit is %d; at least 1 command is needed", c.Limit)
 	}
+	if c.Rethink < 0 {
+		bad("rethink is %d; it must be ≥ 0 (0 = never)", c.Rethink)
+	}
+	if !(c.Doubt >= 0 && c.Doubt <= 1) {
+		bad("doubt is %v; it must be a probability", c.Doubt)
+	}
+	if c.Forget != ForgetNever && c.Forget != ForgetDoubt && c.Forget != ForgetAlways {
+		bad("forget is %q; it must be empty, %s or %s", c.Forget, ForgetDoubt, ForgetAlways)
+	}
 	if d := c.Dialect; d != "" && d != DialectMove && d != DialectPut {
 		bad("dialect is %q; it must be %s", d, strings.Join([]string{DialectMove, DialectPut}, " or "))
 	}

@@ -23,6 +23,10 @@ type SeenMemory struct {
 	// one to the other. Places without an entry are alone as far as known.
 	group map[string]string
 	at    string // the place last gone to, "" at the start
+	// failed are the commands refused since anything last worked.
+	failed []string
+	// names are the places that the room has; nil where nobody said.
+	names map[string]bool
 }
 
 type door byte
@@ -49,9 +53,33 @@ func NewSeenMemory(pairs []llm.Pair) *SeenMemory {
 }
 
 // RecallFrom returns a function for llm.Request.Recall: the memory of history,
-// continued by the imagined pairs.
-func RecallFrom(history []llm.Pair) func(pairs []llm.Pair, action string) (string, bool) {
-	base := NewSeenMemory(history)
+// continued by the imagined pairs. known are earlier episodes from the same start.
+func RecallFrom(history []llm.Pair, known ...[]llm.Pair) func(pairs []llm.Pair, action string) (string, bool) {
+	base := Layout(known...)
+	for _, p := range history {
+		base.Add(p)
+	}
+	return base.recall((*SeenMemory).Recall)
+}
+
+// ForeseeFrom is RecallFrom of a memory that also knows failures: see [SeenMemory.Fails].
+// room is the task's room line.
+func ForeseeFrom(room string, history []llm.Pair, known ...[]llm.Pair) func(pairs []llm.Pair, action string) (string, bool) {
+	base := Layout(known...)
+	base.names = placeNames(room)
+	for _, p := range history {
+		base.Add(p)
+	}
+	return base.recall(func(m *SeenMemory, action string) (string, bool) {
+		if m.Fails(action) {
+			return llm.NothingHappens, true
+		}
+		return m.Recall(action)
+	})
+}
+
+// recall answers by the memory continued by imagined pairs; the memory itself stays.
+func (base *SeenMemory) recall(answer func(*SeenMemory, string) (string, bool)) func(pairs []llm.Pair, action string) (string, bool) {
 	return func(pairs []llm.Pair, action string) (string, bool) {
 		m := base
 		if len(pairs) > 0 {
@@ -60,13 +88,16 @@ func RecallFrom(history []llm.Pair) func(pairs []llm.Pair, action string) (strin
 				m.Add(p)
 			}
 		}
-		return m.Recall(action)
+		return answer(m, action)
 	}
 }
 
 // Clone returns an independent copy.
 func (m *SeenMemory) Clone() *SeenMemory {
-	return &SeenMemory{places: maps.Clone(m.places), group: maps.Clone(m.group), at: m.at}
+	return &SeenMemory{
+		places: maps.Clone(m.places), group: maps.Clone(m.group), at: m.at,
+		failed: slices.Clone(m.failed), names: m.names,
+	}
 }
 
 // Add learns from one pair. What it can't read changes nothing but the position.
@@ -75,6 +106,7 @@ func (m *SeenMemory) Add(p llm.Pair) {
 	x, r := c.Object, c.Place
 	obs := CanonicalObservation(p.Observation)
 	if obs == llm.NothingHappens {
+		m.failed = append(m.failed, CanonicalAction(p.Action))
 		// A known place that can't be gone to is where the player already is. (Of an
 		// unknown one it may only mean that it doesn't exist: then the note is idle,
 		// since nothing can be recalled of a place that was never seen.)
@@ -83,6 +115,7 @@ func (m *SeenMemory) Add(p llm.Pair) {
 		}
 		return
 	}
+	m.failed = m.failed[:0:0]
 	switch c.Verb {
 	case "go to":
 		m.at = r

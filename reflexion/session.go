@@ -19,6 +19,7 @@ func (c *Carry) Fork(ctx context.Context) (*Carry, error) {
 	f.Reflections = slices.Clone(c.Reflections)
 	f.Pairs = slices.Clone(c.Pairs)
 	f.events = slices.Clone(c.events)
+	f.Lucid = nil // built again when it is needed
 	if c.Session != nil {
 		s, err := c.Session.Fork(ctx)
 		if err != nil {
@@ -99,6 +100,9 @@ func (a *agent) build(ctx context.Context, c *Carry) (llm.Session, error) {
 		pieces = append(pieces, llm.RenderPlan(c.Plan))
 	}
 	for _, p := range c.Pairs[c.From:] {
+		if a.forgotten(p) {
+			continue
+		}
 		pieces = append(pieces, a.tmpl.Pair(p))
 	}
 	for _, piece := range pieces {

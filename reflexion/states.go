@@ -60,6 +60,14 @@ func (a *agent) read(ctx context.Context, c *Carry, p llm.Pair) (llm.States, err
 		if !ok {
 			return llm.States{}, fmt.Errorf("%w: %s", ErrStates, a.model.Info().Name)
 		}
+		if a.forgotten(p) { // its states, but not its text
+			f, err := s.Fork(ctx)
+			if err != nil {
+				return llm.States{}, err
+			}
+			st, _, err := f.(llm.StateReader).AppendStates(ctx, a.tmpl.Pair(p))
+			return st, errors.Join(err, f.Close())
+		}
 		st, _, err := r.AppendStates(ctx, a.tmpl.Pair(p))
 		if errors.Is(err, llm.ErrContext) && c.trim() {
 			if err := c.drop(); err != nil {

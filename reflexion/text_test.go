@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"math"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -24,7 +25,7 @@ func TestParseIntro(t *testing.T) {
 		"glued":   room + "Your task is to: put some watch on safe.",
 		"prompt":  "Your task is to: put some watch on safe.\n" + room,
 	} {
-		if got, err := reflexion.ParseIntro(text); err != nil || got != want {
+		if got, err := reflexion.ParseIntro(text); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}

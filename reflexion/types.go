@@ -13,6 +13,9 @@ import (
 type Task struct {
 	Goal string // "put a clean mug in shelf." (without "Your task is to: ")
 	Room string // "You are in the middle of a room. …"
+	// Known are earlier episodes in the same room from the same start, real pairs
+	// only: with Config.Recall futures are imagined with what they have shown.
+	Known [][]llm.Pair
 }
 
 // Config of an agent. See Default.
@@ -25,7 +28,9 @@ type Config struct {
 	Plan         bool    `json:"plan"`          // write P^e at reset
 	ContextPairs int     `json:"context_pairs"` // real pairs before the rollout in M_sa's text (must equal the assessor's own setting), default 0 = paper
 	Recall       bool    `json:"recall"`        // memory of seen text in the world model
-	Limit        int     `json:"limit"`         // the episode's command limit, 50
+	// Foresee lets that memory also foresee failures that the transcript gives away.
+	Foresee bool `json:"foresee,omitempty"`
+	Limit   int  `json:"limit"` // the episode's command limit, 50
 	// Dialect of the game: "" or "move" ("move X to R"), or "put" ("put X in/on R").
 	// The model always sees and writes the "move" form; see [EnvAction].
 	Dialect string `json:"dialect,omitempty"`

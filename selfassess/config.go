@@ -44,10 +44,10 @@ func ParseInputKind(s string) (InputKind, error) {
 
 // ParseLabels checks a name given by a user.
 func ParseLabels(s string) (Labels, error) {
-	if l := Labels(s); l == LabelsOutcome || l == LabelsSibling {
+	if l := Labels(s); l == LabelsOutcome || l.Siblings() {
 		return l, nil
 	}
-	return "", fmt.Errorf("selfassess: unknown labels %q; use %s or %s", s, LabelsOutcome, LabelsSibling)
+	return "", fmt.Errorf("selfassess: unknown labels %q; use %s, %s or %s", s, LabelsOutcome, LabelsSibling, LabelsCounterfactual)
 }
 
 // Config are the settings of one success predictor and of its training. It is

@@ -62,7 +62,7 @@ func Train(ctx context.Context, examples []Example, emb Embedder, cfg Config) (*
 	use := make([]bool, len(examples))
 	judge := make([]bool, len(examples))
 	for i := range examples {
-		use[i] = cfg.Labels == LabelsSibling || examples[i].State == ""
+		use[i] = cfg.Labels.uses(examples[i].State != "")
 		judge[i] = true
 	}
 	return train(ctx, examples, use, judge, emb, cfg)
@@ -80,12 +80,20 @@ func TrainData(ctx context.Context, d Data, emb Embedder, cfg Config) (*Model, R
 		}
 	}
 	sibling := cfg.Labels == LabelsSibling
-	add(d.Chunks, !sibling || len(d.Windows) == 0, true)
+	add(d.Chunks, cfg.Labels.uses(false) && (!sibling || len(d.Windows) == 0), true)
 	if sibling {
 		add(d.Windows, true, false)
 	}
-	add(d.Siblings, sibling, true)
+	add(d.Siblings, cfg.Labels.uses(true), true)
 	return train(ctx, rows, use, judge, emb, cfg)
+}
+
+// uses reports whether rows of siblings, or of real chunks, are trained on.
+func (l Labels) uses(sibling bool) bool {
+	if sibling {
+		return l.Siblings()
+	}
+	return l != LabelsCounterfactual
 }
 
 // trainer is the state of one training.
@@ -120,7 +128,7 @@ func train(ctx context.Context, ex []Example, use, judge []bool, emb Embedder, c
 		}
 	}
 	rep.Rows = len(rows)
-	if cfg.Labels == LabelsSibling && rep.Siblings == 0 && slices.ContainsFunc(ex, func(e Example) bool { return e.State != "" }) {
+	if cfg.Labels.Siblings() && rep.Siblings == 0 && slices.ContainsFunc(ex, func(e Example) bool { return e.State != "" }) {
 		return nil, rep, fmt.Errorf("%w: none of the sibling rows has any, so labels %q can't be learnt; collect siblings with their hidden states or use input %q",
 			ErrHidden, cfg.Labels, InputHistoryEmbedding)
 	}

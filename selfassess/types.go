@@ -51,7 +51,13 @@ type Labels string
 const (
 	LabelsOutcome Labels = "outcome" // every chunk gets the episode's outcome (paper, Alg. 3)
 	LabelsSibling Labels = "sibling" // also counterfactual outcomes of sibling first actions
+	// LabelsCounterfactual are the sibling rows of LabelsSibling alone: nothing is
+	// learnt of real chunks, whose outcome says little about which sibling to take.
+	LabelsCounterfactual Labels = "counterfactual"
 )
+
+// Siblings reports whether training needs sibling rows.
+func (l Labels) Siblings() bool { return l == LabelsSibling || l == LabelsCounterfactual }
 
 // InputKind names what the head sees, joined by "+": "embedding" (paper),
 // "history+embedding", "history", "history+hidden".

@@ -13,12 +13,17 @@ import (
 
 // AdaptConfig are the settings of Algorithm 4's schedule.
 type AdaptConfig struct {
-	Episodes    int                    `json:"episodes"`     // adaptation episodes a task
-	Tests       int                    `json:"tests"`        // test episodes a task, without updates
-	UntilSolved bool                   `json:"until_solved"` // end adaptation at the first success
-	Reflect     bool                   `json:"reflect"`      // hand reflections on, also to the tests
-	Update      bool                   `json:"update"`       // update M_sa; false is the control
-	MSA         selfassess.AdaptConfig `json:"msa"`
+	Episodes    int  `json:"episodes"`     // adaptation episodes a task
+	Tests       int  `json:"tests"`        // test episodes a task, without updates
+	UntilSolved bool `json:"until_solved"` // end adaptation at the first success
+	Reflect     bool `json:"reflect"`      // hand reflections on, also to the tests
+	Update      bool `json:"update"`       // update M_sa; false is the control
+	// Notes replaces reflections by plain notes of what all earlier episodes of the
+	// task have shown, won ones included (see corpus.Notes).
+	Notes bool `json:"notes,omitempty"`
+	// Rooms lets the world model remember the room from earlier episodes of the task.
+	Rooms bool                   `json:"rooms,omitempty"`
+	MSA   selfassess.AdaptConfig `json:"msa"`
 }
 
 // DefaultAdapt: five adaptation episodes, then five tests, M_sa's head updated.
@@ -83,8 +88,10 @@ func Adapt(ctx context.Context, r *Run, b *Bench, arms []AdaptArm, replay *selfa
 	return b.runUnits(ctx, r, "adapt", plan, func(ctx context.Context, i int) (unitResult, error) {
 		g, a := b.Games[i/len(arms)], arms[i%len(arms)]
 		reflect := c.Reflect && a.Reflect
-		es, ts, given, err := b.play(ctx, g, a.By, trials{
-			phase: "adapt", arm: a.Name, n: c.Episodes, reflect: reflect, untilSolved: c.UntilSolved, seedPath: "adapt",
+		notes := c.Notes && a.Reflect
+		es, ts, past, err := b.play(ctx, g, a.By, trials{
+			phase: "adapt", arm: a.Name, n: c.Episodes, reflect: reflect && !notes, untilSolved: c.UntilSolved, seedPath: "adapt",
+			notes: notes, rooms: c.Rooms,
 		})
 		if err != nil {
 			return unitResult{}, err
@@ -104,7 +111,7 @@ func Adapt(ctx context.Context, r *Run, b *Bench, arms []AdaptArm, replay *selfa
 			return unitResult{}, err
 		}
 		for k := range c.Tests {
-			te, tt, _, err := b.play(ctx, g, p, trials{phase: "test", arm: a.Name, rep: uint64(k), n: 1, given: given, seedPath: "eval"})
+			te, tt, _, err := b.play(ctx, g, p, trials{phase: "test", arm: a.Name, rep: uint64(k), n: 1, past: past.frozen(), notes: notes, rooms: c.Rooms, seedPath: "eval"})
 			if err != nil {
 				return unitResult{}, err
 			}
@@ -133,7 +140,7 @@ func ptrs(es []Episode) []*Episode {
 }
 
 // TestParts condenses the test episodes of an adapt run into parts, one an arm.
-func TestParts(b *Bench, es []*Episode) []*Part {
+func TestParts(b *Bench, es []*Episode, c *AdaptConfig) []*Part {
 	var parts []*Part
 	byArm := map[string]*Part{}
 	for _, e := range es {
@@ -143,7 +150,7 @@ func TestParts(b *Bench, es []*Episode) []*Part {
 		p := byArm[e.Arm]
 		if p == nil {
 			s := b.spec(Arm{Player: Player{Info: e.Agent}, Trials: 1})
-			s.Adaptation = AdaptTask
+			s.Adaptation, s.Adapt = AdaptTask, c
 			s.Agent.Assessor = adaptedName(s.Agent.Assessor)
 			p = NewPart(e.Arm, s)
 			p.Games = b.Set

@@ -159,7 +159,7 @@ func (d *Demo) Run(ctx context.Context, run *Run) (*DemoResult, error) {
 	for _, g := range d.Bench.Games {
 		res.Games = append(res.Games, g.ID())
 	}
-	res.Selection = Tabulate(TestParts(d.Bench, test), "react", "muse-random", "muse-lowest")
+	res.Selection = Tabulate(TestParts(d.Bench, test, nil), "react", "muse-random", "muse-lowest")
 	// Judged on episodes of agents that do not act on it: acting on a score makes
 	// it easier to be right (the lowest choice loses nearly always).
 	free := slices.Clone(adapt)
@@ -314,7 +314,7 @@ func (d *Demo) test(ctx context.Context, m Manifest, dir string, msa *selfassess
 		if err != nil {
 			return unitResult{}, err
 		}
-		es, ts, _, err := d.Bench.play(ctx, g, p, trials{phase: "test", arm: u.arm, rep: uint64(u.rep), n: 1, given: given[g.ID()], seedPath: "eval"})
+		es, ts, _, err := d.Bench.play(ctx, g, p, trials{phase: "test", arm: u.arm, rep: uint64(u.rep), n: 1, past: past{reflections: given[g.ID()]}, seedPath: "eval"})
 		return unitResult{es, ts}, err
 	})
 	if err != nil {

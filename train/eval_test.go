@@ -266,7 +266,7 @@ func TestAdaptChangesTheModelAndResumes(t *testing.T) {
 	if a, err := AssessAdaptation(ctx, kept, "", m, replay, ac.MSA); err != nil || len(a.Rows) != 12 || a.Rows[0].Tasks != 2 {
 		t.Errorf("two tasks of three: %+v, %v", a, err)
 	}
-	ps := TestParts(testBench(t, 1, 3), got)
+	ps := TestParts(testBench(t, 1, 3), got, nil)
 	if len(ps) != 1 || len(ps[0].Rows) != 6 || ps[0].Spec.Adaptation != AdaptTask {
 		t.Errorf("parts %+v", ps)
 	}

@@ -54,11 +54,14 @@ func (p *Part) sameSet(path, set string) error {
 type PartSpec struct {
 	Agent      AgentInfo `json:"agent"`
 	Adaptation string    `json:"adaptation"` // "none", or of the M_sa: "task"
-	Trials     int       `json:"trials"`     // episodes of a row, in sequence
-	Reflect    bool      `json:"reflect"`    // lost trials are reflected on
-	Seed       uint64    `json:"seed"`
-	Engine     string    `json:"engine"` // version of the game rules
-	MaxSteps   int       `json:"max_steps"`
+	// Adapt are the settings of the adaptation; nil where there is none, or in parts
+	// older than this field.
+	Adapt    *AdaptConfig `json:"adapt,omitempty"`
+	Trials   int          `json:"trials"`  // episodes of a row, in sequence
+	Reflect  bool         `json:"reflect"` // lost trials are reflected on
+	Seed     uint64       `json:"seed"`
+	Engine   string       `json:"engine"` // version of the game rules
+	MaxSteps int          `json:"max_steps"`
 }
 
 // PartRow is one game under one evaluation seed.

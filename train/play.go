@@ -23,9 +23,10 @@ type EpisodeSpec struct {
 	Arm         string
 	Rep         uint64
 	Trial       int
-	Seed        uint64   // of the agent's draws; derive it by rng.Seed from root, phase, game, trial
-	Reflections []string // given to the agent, oldest first
-	Reflect     bool     // ask for a reflection after a lost episode
+	Seed        uint64       // of the agent's draws; derive it by rng.Seed from root, phase, game, trial
+	Reflections []string     // given to the agent, oldest first
+	Known       [][]llm.Pair // earlier episodes of the game, for the world model
+	Reflect     bool         // ask for a reflection after a lost episode
 	Agent       AgentInfo
 }
 
@@ -58,8 +59,9 @@ func PlayEpisode(ctx context.Context, env envs.Env, agent reflexion.Agent, s Epi
 	if err != nil {
 		return fail("intro", err)
 	}
+	task.Known = s.Known
 	e := Episode{
-		Format: EpisodeFormat, ID: id, Unit: s.Unit, Env: env.Spec().ID,
+		Known: len(s.Known), Format: EpisodeFormat, ID: id, Unit: s.Unit, Env: env.Spec().ID,
 		Split: s.Game.Split, Task: s.Game.ID, TaskType: s.Game.TaskType, Goal: task.Goal, Room: task.Room,
 		Phase: s.Phase, Arm: s.Arm, Rep: s.Rep, Trial: s.Trial, Seed: s.Seed, Agent: s.Agent,
 		Reflections: append([]string{}, s.Reflections...), Steps: []Step{},

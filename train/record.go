@@ -26,7 +26,8 @@ type Episode struct {
 	Trial       int       `json:"trial"`
 	Seed        uint64    `json:"seed"`
 	Agent       AgentInfo `json:"agent"`
-	Reflections []string  `json:"reflections"` // given, oldest first
+	Reflections []string  `json:"reflections"`     // given, oldest first
+	Known       int       `json:"known,omitempty"` // earlier episodes that the world model remembers the room from
 	Plan        string    `json:"plan,omitempty"`
 	Steps       []Step    `json:"steps"`
 	Success     bool      `json:"success"`

@@ -121,7 +121,8 @@ func importAdapt(dir, partsDir, assessDir string, f *AssessFile, config json.Raw
 		return nil, fmt.Errorf("%w: is the run finished? the same command continues it", err)
 	}
 	var c struct {
-		Env textworld.Options `json:"env"`
+		Env   textworld.Options `json:"env"`
+		Adapt AdaptConfig       `json:"adapt"`
 	}
 	if err := json.Unmarshal(config, &c); err != nil {
 		return nil, fmt.Errorf("train: %s: %w", filepath.Join(dir, FileRun), err)
@@ -141,7 +142,7 @@ func importAdapt(dir, partsDir, assessDir string, f *AssessFile, config json.Raw
 		return nil, err
 	}
 	var wrote []string
-	for _, p := range TestParts(b, es) {
+	for _, p := range TestParts(b, es, &c.Adapt) {
 		if err := p.Save(partsDir); err != nil {
 			return nil, err
 		}

@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 
 	"github.com/muse-agent/muse/envs/textworld"
 	"github.com/muse-agent/muse/internal/llm"
 	"github.com/muse-agent/muse/internal/rng"
 	"github.com/muse-agent/muse/reflexion"
+	"github.com/muse-agent/muse/train/corpus"
 )
 
 // Bench is what all phases share: where episodes are played and with how many hands.
@@ -74,37 +76,64 @@ type trials struct {
 	n           int
 	reflect     bool // reflect after lost episodes and hand the texts on
 	untilSolved bool // stop after the first success
-	given       []string
+	notes       bool // hand notes of all earlier episodes on instead (corpus.Notes)
+	rooms       bool // the world model remembers the room from earlier episodes
+	past        past // what came before
 	// seedPath comes between root seed and game id; arms that are compared share it.
 	seedPath string
 }
 
+// past is what earlier episodes of a game left behind.
+type past struct {
+	reflections []string
+	pairs       [][]llm.Pair // real ones, an entry an episode
+}
+
+// frozen is a copy that later episodes don't grow into.
+func (p past) frozen() past { return past{slices.Clip(p.reflections), slices.Clip(p.pairs)} }
+
 // play plays the trials of one game in sequence: what one writes, the next reads.
-// It returns the episodes, their timings and the reflections after the last one.
-func (b *Bench) play(ctx context.Context, g *textworld.Game, p Player, t trials) ([]Episode, []Timing, []string, error) {
+// It returns the episodes, their timings and what the last one leaves behind.
+func (b *Bench) play(ctx context.Context, g *textworld.Game, p Player, t trials) ([]Episode, []Timing, past, error) {
 	env := textworld.New(g, b.Env)
 	defer env.Close()
-	given := append([]string(nil), t.given...)
+	before := t.past.frozen()
 	var es []Episode
 	var ts []Timing
 	for trial := range t.n {
-		e, tm, err := PlayEpisode(ctx, env, p.Agent, EpisodeSpec{
+		s := EpisodeSpec{
 			Game: info(g), Phase: t.phase, Arm: t.arm, Rep: t.rep, Trial: trial,
 			Seed:        rng.Seed(b.Seed, t.seedPath, g.ID(), t.rep, trial),
-			Reflections: newest(given, p.Info.Config.Reflections), Reflect: t.reflect, Agent: p.Info,
-		})
+			Reflections: newest(before.reflections, p.Info.Config.Reflections), Reflect: t.reflect, Agent: p.Info,
+		}
+		if t.notes {
+			s.Reflections = notesOf(g, before.pairs)
+		}
+		if t.rooms {
+			s.Known = before.pairs
+		}
+		e, tm, err := PlayEpisode(ctx, env, p.Agent, s)
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, nil, past{}, err
 		}
 		if e.Reflection != "" {
-			given = append(given, e.Reflection)
+			before.reflections = append(before.reflections, e.Reflection)
 		}
+		before.pairs = append(before.pairs, e.Pairs())
 		es, ts = append(es, e), append(ts, tm)
 		if e.Success && t.untilSolved {
 			break
 		}
 	}
-	return es, ts, given, nil
+	return es, ts, before, nil
+}
+
+// notesOf are the notes that the next episode of g is given.
+func notesOf(g *textworld.Game, episodes [][]llm.Pair) []string {
+	if n := corpus.Notes(g.Goal(), episodes); n != "" {
+		return []string{n}
+	}
+	return nil
 }
 
 // newest returns the last n of s.

@@ -122,7 +122,7 @@ self-assessment is before and after, and adapted to another game as control.`,
 				if err != nil {
 					return err
 				}
-				t := train.Tabulate(train.TestParts(b, es), against...)
+				t := train.Tabulate(train.TestParts(b, es, &cfg), against...)
 				res := adaptResult{Selection: t}
 				arm := names[len(names)-1]
 				if i := slices.IndexFunc(names, needsMSA); i >= 0 {
@@ -168,6 +168,8 @@ self-assessment is before and after, and adapted to another game as control.`,
 	fs.IntVar(&cfg.Tests, "tests", cfg.Tests, "test episodes a game")
 	fs.BoolVar(&cfg.UntilSolved, "until-solved", cfg.UntilSolved, "end the adaptation of a game at its first success")
 	fs.BoolVar(&cfg.Reflect, "reflect", cfg.Reflect, "hand reflections on")
+	fs.BoolVar(&cfg.Notes, "notes", cfg.Notes, "hand notes of what earlier episodes have shown on, instead of reflections")
+	fs.BoolVar(&cfg.Rooms, "rooms", cfg.Rooms, "the world model remembers the room from earlier episodes")
 	fs.BoolVar(&cfg.Update, "update", cfg.Update, "update the self-assessment; false is the control")
 	addUpdate(fs, &cfg.MSA)
 	return c

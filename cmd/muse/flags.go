@@ -70,6 +70,10 @@ type agentFlags struct {
 	reflections  int
 	contextPairs int
 	plan, recall bool
+	rethink      int
+	doubt        float64
+	forget       string
+	foresee      bool
 	earlyStop    int
 	msa          string
 	// record and replay are folders for the exchanges with a served model.
@@ -89,6 +93,10 @@ func (f *agentFlags) add(c *cobra.Command) {
 	fs.IntVar(&f.reflections, "reflections", d.Reflections, "reflections kept in the prompt (Reflexion, MUSE)")
 	fs.IntVar(&f.contextPairs, "context-pairs", d.ContextPairs, "real pairs before the future in M_sa's text, 0 = paper")
 	fs.BoolVar(&f.plan, "plan", d.Plan, "write a plan at the start of an episode")
+	fs.IntVar(&f.rethink, "rethink", d.Rethink, "how often a doubtful decision imagines again (MUSE), 0 = never, the paper's")
+	fs.Float64Var(&f.doubt, "doubt", d.Doubt, "probability of success below which the best future is doubtful")
+	fs.StringVar(&f.forget, "forget", string(d.Forget), "commands that failed are kept out of the text: in second thoughts (doubt), or always; empty: never")
+	fs.BoolVar(&f.foresee, "foresee", d.Foresee, "that memory also foresees failures which the transcript gives away")
 	fs.BoolVar(&f.recall, "recall", d.Recall, "the world model remembers what was seen in this episode")
 }
 

@@ -123,6 +123,12 @@ func (f *agentFlags) config(name string, g *gameFlags) (reflexion.Config, error)
 	}
 	c.Rollouts, c.Horizon, c.Temperature = f.rollouts, f.horizon, f.temperature
 	c.ContextPairs, c.Plan, c.Recall, c.Limit = f.contextPairs, f.plan, f.recall, g.maxSteps
+	c.Forget = reflexion.Forget(f.forget)
+	if name == "muse" {
+		c.Rethink, c.Doubt, c.Foresee = f.rethink, f.doubt, f.foresee
+	} else if c.Forget == reflexion.ForgetDoubt {
+		c.Forget = reflexion.ForgetNever // there are no second thoughts
+	}
 	if name != "react" {
 		c.Reflections = f.reflections
 	}

@@ -66,7 +66,7 @@ report.json in the run folder; all figures are of held-out tasks.`,
 			if err := cfg.Validate(); err != nil {
 				return usageError{err}
 			}
-			if (cfg.Labels == selfassess.LabelsSibling || choose) && len(siblings) == 0 {
+			if (cfg.Labels.Siblings() || choose) && len(siblings) == 0 {
 				return usagef("labels %q need --siblings RUN (a folder or file of `muse siblings`), or choose --labels outcome", cfg.Labels)
 			}
 			es, err := train.ReadEpisodes(collect...)

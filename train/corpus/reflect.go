@@ -24,19 +24,7 @@ func Reflect(goal string, pairs []llm.Pair) string {
 		return moreToSee
 	}
 	t := readTrace(g, pairs)
-	var out []string
-	if len(t.seen) > 0 {
-		n := 1
-		if g.Kind == Two {
-			n = min(2, len(t.seen))
-		}
-		out = append(out, "the "+g.Object+" was in "+strings.Join(t.seen[:n], " and ")+", go there first.")
-	} else if len(t.looked) > 0 {
-		out = append(out, "the "+g.Object+" is not in "+strings.Join(t.looked[:min(maxListed, len(t.looked))], ", ")+".")
-	}
-	if t.lamp != "" && g.Kind == Look {
-		out = append(out, "the "+g.Place+" was in "+t.lamp+".")
-	}
+	out := t.places(g)
 	if t.forgot {
 		out = append(out, forgotten(g))
 	}
