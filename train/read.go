@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/muse-agent/muse/internal/llm"
 	"github.com/muse-agent/muse/internal/runindex"
 )
 
@@ -106,6 +107,17 @@ type metricsLine struct {
 	Tokens      int     `json:"completion_tokens"`
 }
 
+// derived is what the derived files need of an episode: also of one whose actions and
+// observations are numbers.
+type derived struct {
+	ID      string            `json:"id"`
+	Arm     string            `json:"arm"`
+	Phase   string            `json:"phase"`
+	Success bool              `json:"success"`
+	Steps   []json.RawMessage `json:"steps"`
+	Usage   llm.Usage         `json:"usage"`
+}
+
 // writeDerived rebuilds index and metrics.jsonl from episodes.jsonl.
 func writeDerived(r *Run) error {
 	path := r.Path(FileEpisodes)
@@ -118,7 +130,7 @@ func writeDerived(r *Run) error {
 	type sums struct{ n, won, steps int }
 	acc := map[string]*sums{}
 	err := eachLine(path, func(n int, offset int64, line []byte) error {
-		var e Episode
+		var e derived
 		if err := json.Unmarshal(line, &e); err != nil {
 			return fmt.Errorf("train: %s:%d: %w", path, n, err)
 		}
@@ -131,9 +143,11 @@ func writeDerived(r *Run) error {
 			acc[e.Arm+"/"+e.Phase] = s
 		}
 		s.n++
-		s.steps += e.CountedSteps()
 		if e.Success {
 			s.won++
+			s.steps += len(e.Steps)
+		} else {
+			s.steps += FailureSteps
 		}
 		return enc.Encode(metricsLine{n, e.ID, e.Success, len(e.Steps), float64(s.won) / float64(s.n),
 			float64(s.steps) / float64(s.n), len(e.Steps), e.Usage.CompletionTokens})

@@ -60,6 +60,7 @@ func newRoot(a *app) *cobra.Command {
 	)
 	addGridarm(a, root)
 	addDeliberate(a, root)
+	addWorld(a, root)
 	root.SetHelpCommand(&cobra.Command{
 		Use: "help [COMMAND]", Short: "Help about any command", Args: cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -1,0 +1,58 @@
+package arm
+
+import (
+	"fmt"
+	"strings"
+)
+
+// TrainReportFormat is the format tag of the report of a training.
+const TrainReportFormat = "muse/armtrain@1"
+
+// TrainReport is report.json of a training.
+type TrainReport struct {
+	Format string `json:"format"`
+	// Recipe says in words what helped beside the agent's own play.
+	Recipe string `json:"recipe"`
+	Params int    `json:"params"`
+	Last   Point  `json:"last"`
+	Best   Point  `json:"best"` // highest mean success; chosen by what it reports, so a little too good
+}
+
+// NewTrainReport sums up a training.
+func NewTrainReport(l *Learner) TrainReport {
+	r := TrainReport{Format: TrainReportFormat, Recipe: recipe(l.cfg), Params: l.Model().Params()}
+	for _, p := range l.curve {
+		r.Last = p
+		if p.Success >= r.Best.Success {
+			r.Best = p
+		}
+	}
+	return r
+}
+
+func recipe(c Config) string {
+	if c.Scripted+c.Corrupted == 0 {
+		return "own play only"
+	}
+	s := fmt.Sprintf("replay seeded with %d scripted and %d corrupted scripted episodes a task, %d updates on them first", c.Scripted, c.Corrupted, c.Pretrain)
+	if c.Model.Imitate > 0 {
+		s += fmt.Sprintf("; the actor imitates the script on them, weight %g", c.Model.Imitate)
+	}
+	return s
+}
+
+// String is the report as a table.
+func (r TrainReport) String() string {
+	var b strings.Builder
+	p := r.Last
+	fmt.Fprintf(&b, "%s\nround %d, %d own decisions, %d updates, %d parameters\n\n", r.Recipe, p.Round, p.Decisions, p.Updates, r.Params)
+	fmt.Fprintf(&b, "%-26s %8s %8s %8s %8s\n", "task", "success", "at end", "time", "return")
+	for _, t := range p.Tasks {
+		fmt.Fprintf(&b, "%-26s %8.2f %8.2f %8.1f %8.1f\n", t.Task, t.Success, t.Last, t.Time, t.Return)
+	}
+	fmt.Fprintf(&b, "%-26s %8.2f %8.2f\n", "mean", p.Success, p.Last)
+	if p.AUROC > 0 {
+		fmt.Fprintf(&b, "ψ: AUROC over steps, macro over the tasks with both outcomes, %.3f\n", p.AUROC)
+	}
+	return b.String()
+}
