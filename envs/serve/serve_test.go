@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/muse-agent/muse/envs/textworld"
+	"github.com/muse-agent/muse/internal/testpython"
 )
 
 func games(t testing.TB, n int) []*textworld.Game {
@@ -172,13 +173,9 @@ func TestHTTPServesThisMachineAlone(t *testing.T) {
 	}
 }
 
-// MUSE_PYTHON names a Python that has gymnasium: its checker judges the client, over a
-// pipe to this test's own server.
+// Gymnasium's own checker judges the client, over a pipe to this test's own server.
 func TestGymnasiumChecker(t *testing.T) {
-	python := os.Getenv("MUSE_PYTHON")
-	if python == "" {
-		t.Skip("MUSE_PYTHON names no Python with gymnasium")
-	}
+	python := testpython.Find(t)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

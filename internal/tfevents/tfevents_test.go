@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/muse-agent/muse/internal/testpython"
 )
 
 // The bytes of a file version event as TensorFlow writes it (wall time 0).
@@ -67,13 +69,9 @@ func TestReadBack(t *testing.T) {
 	}
 }
 
-// MUSE_PYTHON names a Python that has the tensorboard package; its own loader must
-// read the curves.
+// The tensorboard package's own loader must read the curves.
 func TestTensorBoardReadsIt(t *testing.T) {
-	python := os.Getenv("MUSE_PYTHON")
-	if python == "" {
-		t.Skip("MUSE_PYTHON names no Python with tensorboard")
-	}
+	python := testpython.Find(t)
 	dir := t.TempDir()
 	_, want := write(t, dir)
 	script := `
