@@ -64,6 +64,7 @@ func (r *runFlags) add(c *cobra.Command) {
 // agentFlags configure the agents.
 type agentFlags struct {
 	model, url   string
+	adapter      string
 	temperature  float64
 	rollouts     int
 	horizon      int
@@ -84,6 +85,7 @@ func (f *agentFlags) add(c *cobra.Command) {
 	d, _ := reflexion.Default("muse") // a known name
 	fs := c.Flags()
 	fs.StringVar(&f.model, "model", "base", "language model: weak, base or strong (embedded), a model folder, openai:NAME with --url, or toy (a script, for trying things out)")
+	f.addAdapter(fs)
 	fs.StringVar(&f.url, "url", "", "base URL of an OpenAI-compatible server; the key is read from MUSE_API_KEY or OPENAI_API_KEY")
 	fs.StringVar(&f.record, "record", "", "folder that keeps all exchanges with the server, for --replay; one a run")
 	fs.StringVar(&f.replay, "replay", "", "answer from a folder of --record; no server is asked")

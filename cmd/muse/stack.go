@@ -12,7 +12,6 @@ import (
 
 	"github.com/muse-agent/muse/envs/textworld"
 	"github.com/muse-agent/muse/internal/llm"
-	"github.com/muse-agent/muse/internal/llm/embedded"
 	"github.com/muse-agent/muse/internal/llm/scripted"
 	"github.com/muse-agent/muse/reflexion"
 	"github.com/muse-agent/muse/selfassess"
@@ -186,6 +185,9 @@ func (f *agentFlags) openModel(_ context.Context, a *app) (llm.Model, error) {
 	if _, err := strconv.Atoi(f.replay); err == nil {
 		return nil, usagef("--replay is %s, but it names a folder of --record; the number of training rows in an update is --replay-rows", f.replay)
 	}
+	if f.adapter != "" && (strings.HasPrefix(f.model, "openai:") || f.model == "toy") {
+		return nil, usagef("--adapter is for embedded models; %q has no weights here", f.model)
+	}
 	if name, ok := strings.CutPrefix(f.model, "openai:"); ok {
 		return f.openServed(a, name)
 	}
@@ -198,11 +200,7 @@ func (f *agentFlags) openModel(_ context.Context, a *app) (llm.Model, error) {
 	if f.model == "toy" {
 		return scripted.Toy(), nil
 	}
-	m, err := embedded.Open(strings.TrimPrefix(f.model, "embedded/"), embedded.Options{})
-	if err != nil {
-		return nil, err
-	}
-	return m, nil
+	return openEmbedded(f.model, f.adapter)
 }
 
 // openMSA opens a checkpoint, a file or the run folder that holds it. The embedder

@@ -1,9 +1,14 @@
+//go:build !openblas
+
 package lora
 
 import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/gonum"
 )
+
+// BLAS names the library that multiplies matrices.
+const BLAS = "gonum"
 
 var impl gonum.Implementation
 
