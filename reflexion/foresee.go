@@ -9,9 +9,10 @@ import (
 
 // Fails reports whether the game will answer "Nothing happens." as far as the
 // transcript gives it away: the command was refused since anything last worked; it
-// takes a thing from a place whose displayed contents don't hold it; or it goes to a
-// place that the room line doesn't name. Small language models imagine success in all
-// three cases, since the players they learnt from were mostly right.
+// takes a thing with a hand that is full, or from a place whose displayed contents
+// don't hold it; it needs a thing in the hand that isn't there; it opens what stands
+// open; or it goes to a place that the room line doesn't name. Small language models
+// imagine success in such cases, since the players they learnt from were mostly right.
 func (m *SeenMemory) Fails(action string) bool {
 	a := CanonicalAction(action)
 	if slices.Contains(m.failed, a) {
@@ -21,7 +22,11 @@ func (m *SeenMemory) Fails(action string) bool {
 	switch c.Verb {
 	case "take":
 		q, seen := m.places[c.Place]
-		return seen && q.known && !slices.Contains(q.items, c.Object)
+		return m.hold != "" || seen && q.known && !slices.Contains(q.items, c.Object)
+	case "move", "clean", "heat", "cool":
+		return c.Object != m.hold
+	case "open":
+		return m.places[c.Place].door == doorOpen
 	case "go to":
 		return m.names != nil && !m.names[c.Place]
 	}

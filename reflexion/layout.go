@@ -21,7 +21,8 @@ func Layout(episodes ...[]llm.Pair) *SeenMemory {
 // learn adds what one earlier episode tells about the room's beginning.
 func (m *SeenMemory) learn(episode []llm.Pair) {
 	now := NewSeenMemory(nil)
-	touched := map[string]bool{}
+	touched := map[string]bool{} // contents changed by the player
+	shut := map[string]bool{}    // doors that the player closed
 	for _, p := range episode {
 		c := gametext.ParseCommand(CanonicalAction(p.Action))
 		before, seen := now.places[c.Place]
@@ -29,8 +30,11 @@ func (m *SeenMemory) learn(episode []llm.Pair) {
 		if p.Observation == llm.NothingHappens {
 			continue
 		}
-		if c.Verb == "move" || c.Verb == "take" {
+		switch c.Verb {
+		case "move", "take":
 			touched[c.Place] = true
+		case "close":
+			shut[c.Place] = true
 		}
 		after := now.places[c.Place]
 		old, have := m.places[c.Place]
@@ -38,7 +42,7 @@ func (m *SeenMemory) learn(episode []llm.Pair) {
 			continue
 		}
 		// A door that the player opened was closed when the episode began.
-		if seen && before.door == doorClosed {
+		if !shut[c.Place] && (seen && before.door == doorClosed || c.Verb == "open") {
 			after.door = doorClosed
 		}
 		after.items = slices.Clone(after.items)

@@ -25,6 +25,8 @@ type SeenMemory struct {
 	at    string // the place last gone to, "" at the start
 	// failed are the commands refused since anything last worked.
 	failed []string
+	// hold is what the player carries, "" for nothing.
+	hold string
 	// names are the places that the room has; nil where nobody said.
 	names map[string]bool
 }
@@ -96,7 +98,7 @@ func (base *SeenMemory) recall(answer func(*SeenMemory, string) (string, bool)) 
 func (m *SeenMemory) Clone() *SeenMemory {
 	return &SeenMemory{
 		places: maps.Clone(m.places), group: maps.Clone(m.group), at: m.at,
-		failed: slices.Clone(m.failed), names: m.names,
+		failed: slices.Clone(m.failed), hold: m.hold, names: m.names,
 	}
 }
 
@@ -137,6 +139,7 @@ func (m *SeenMemory) Add(p llm.Pair) {
 		}
 	case "take":
 		if strings.HasPrefix(obs, "You pick up the ") {
+			m.hold = x
 			if q := m.places[r]; q.known {
 				q.items = slices.DeleteFunc(slices.Clone(q.items), func(s string) bool { return s == x })
 				m.places[r] = q
@@ -145,6 +148,7 @@ func (m *SeenMemory) Add(p llm.Pair) {
 		}
 	case "move":
 		if strings.HasPrefix(obs, "You move the ") {
+			m.hold = ""
 			if q := m.places[r]; q.known {
 				q.items = gametext.Insert(q.items, x)
 				m.places[r] = q
