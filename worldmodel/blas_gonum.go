@@ -16,6 +16,14 @@ func sgemm(tA, tB bool, m, n, k int, a []float32, lda int, b []float32, ldb int,
 	impl.Sgemm(trans(tA), trans(tB), m, n, k, 1, a, lda, b, ldb, beta, c, ldc)
 }
 
+// fused32 says whether [normRows] and [gateRows] stand for the loops of layer.norm and
+// cell.step in float32.
+const fused32 = false
+
+func normRows(n, width int, y, s, xhat, sig, inv []float32) {}
+
+func gateRows(n, w, d int, gates, h, next, r, c, u []float32) {}
+
 func trans(t bool) blas.Transpose {
 	if t {
 		return blas.Trans

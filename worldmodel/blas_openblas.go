@@ -3,7 +3,8 @@
 package worldmodel
 
 /*
-#cgo LDFLAGS: -lopenblas
+#cgo CFLAGS: -Wno-psabi
+#cgo LDFLAGS: -lopenblas -lm
 #include <cblas.h>
 
 // One thread: the sums are then in the same order on every machine of a kind, and
@@ -13,6 +14,10 @@ void openblas_set_num_threads(int);
 static void muse_sgemm(int ta, int tb, int m, int n, int k, const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc) {
 	cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
 }
+
+// fused_openblas.c
+void muse_norm_rows(int n, int width, float eps, float *y, const float *s, float *xhat, float *sig, float *inv);
+void muse_gate_rows(int n, int w, int d, const float *gates, const float *h, float *next, float *r, float *c, float *u);
 */
 import "C"
 
@@ -36,6 +41,20 @@ func sgemm(tA, tB bool, m, n, k int, a []float32, lda int, b []float32, ldb int,
 		(*C.float)(unsafe.SliceData(a)), C.int(lda), (*C.float)(unsafe.SliceData(b)), C.int(ldb),
 		C.float(beta), (*C.float)(unsafe.SliceData(c)), C.int(ldc))
 }
+
+// fused32: normRows and gateRows are layer.norm and the end of cell.step in C.
+const fused32 = true
+
+func normRows(n, width int, y, s, xhat, sig, inv []float32) {
+	C.muse_norm_rows(C.int(n), C.int(width), normEps, ptr(y), ptr(s), ptr(xhat), ptr(sig), ptr(inv))
+}
+
+// gateRows works on n rows, d apart, of w numbers; gates are 3·d apart.
+func gateRows(n, w, d int, gates, h, next, r, c, u []float32) {
+	C.muse_gate_rows(C.int(n), C.int(w), C.int(d), ptr(gates), ptr(h), ptr(next), ptr(r), ptr(c), ptr(u))
+}
+
+func ptr(x []float32) *C.float { return (*C.float)(unsafe.SliceData(x)) }
 
 func flag(t bool) C.int {
 	if t {

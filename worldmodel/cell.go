@@ -77,6 +77,13 @@ func (c *cell[T]) step(k, n int, next []T) {
 	net.hid.norm(n, v, c.cacheV.from(k, d))
 	gates := c.gates[k*3*d : (k+n)*3*d]
 	net.gru.affine(n, v, d, gates)
+	if fused32 && is32[T]() && n > 1 {
+		for b := range g {
+			gateRows(n, w, d, as[float32](gates[b*3*w:]), as[float32](h[b*w:]), as[float32](next[b*w:]),
+				as[float32](c.r[k*d+b*w:]), as[float32](c.c[k*d+b*w:]), as[float32](c.u[k*d+b*w:]))
+		}
+		return
+	}
 	for r := range n {
 		for b := range g {
 			at := r*d + b*w

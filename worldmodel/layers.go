@@ -39,6 +39,10 @@ func (l *layer[T]) normed(n int, x []T, ldx int, y []T, c normCache[T]) {
 // norm replaces y(n, g·out) by SiLU(RMS(y)·s); the mean runs over all blocks.
 func (l *layer[T]) norm(n int, y []T, c normCache[T]) {
 	width := len(l.s)
+	if fused32 && is32[T]() && n > 1 {
+		normRows(n, width, as[float32](y), as[float32](l.s), as[float32](c.xhat), as[float32](c.sig), as[float32](c.inv))
+		return
+	}
 	for r := range n {
 		row := y[r*width : (r+1)*width]
 		inv := 1 / sqrt(dot(row, row)/T(width)+normEps)
