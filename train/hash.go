@@ -18,7 +18,7 @@ func HashFiles(paths ...string) (map[string]string, error) {
 	for _, p := range paths {
 		files := []string{p}
 		if st, err := os.Stat(p); err == nil && st.IsDir() {
-			files = []string{filepath.Join(p, FileEpisodes), filepath.Join(p, FileSiblings)}
+			files = []string{filepath.Join(p, FileEpisodes), filepath.Join(p, FileSiblings), filepath.Join(p, FilePreferences)}
 		}
 		h := sha256.New()
 		n := 0
@@ -36,7 +36,7 @@ func HashFiles(paths ...string) (map[string]string, error) {
 			n++
 		}
 		if n == 0 {
-			return nil, fmt.Errorf("train: %s holds neither %s nor %s", p, FileEpisodes, FileSiblings)
+			return nil, fmt.Errorf("train: %s holds no %s, %s or %s", p, FileEpisodes, FileSiblings, FilePreferences)
 		}
 		out[p] = hex.EncodeToString(h.Sum(nil))[:16]
 	}

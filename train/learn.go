@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -167,8 +168,10 @@ func (s *student) fit(ctx context.Context, bar *Progress, step func(i int, g *lo
 }
 
 // finish names the adapter and writes it with the list of held-out games.
-func (s *student) finish(r *Run, name string, recipe any, held []string) error {
-	b, err := json.Marshal(recipe)
+func (s *student) finish(r *Run, name string, settings any, held []string) error {
+	// Of the data only their hashes: where files lie is not part of a recipe.
+	data := slices.Sorted(maps.Values(r.Manifest.Data))
+	b, err := json.Marshal(map[string]any{"method": name, "settings": settings, "data": data, "held_games": len(held), "version": r.Manifest.Version})
 	if err != nil {
 		return err
 	}

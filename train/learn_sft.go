@@ -148,7 +148,7 @@ func SFT(ctx context.Context, r *Run, name string, m llm.Model, es []*Episode, c
 	if c.Shuffle {
 		kind = "sft-shuffled"
 	}
-	if err := s.finish(r, kind, map[string]any{"sft": c, "data": r.Manifest.Data, "held_games": len(rep.Held)}, rep.Held); err != nil {
+	if err := s.finish(r, kind, c, rep.Held); err != nil {
 		return nil, err
 	}
 	return rep, r.WriteJSON(FileMSAReport, rep)

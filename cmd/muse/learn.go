@@ -121,3 +121,71 @@ play with it by --adapter.`,
 	fs.BoolVar(&cfg.SkipFailed, "skip-failed", cfg.SkipFailed, "leave out commands without effect")
 	return c
 }
+
+func trainDPOCmd(a *app) *cobra.Command {
+	var (
+		l     learnFlags
+		prefs []string
+		cfg   = train.DefaultDPO()
+	)
+	c := &cobra.Command{
+		Use: "dpo", Short: "Teach the reflection model which reflections help (paper, 4.1)", Args: noArgs,
+		Long: `Direct preference optimisation of the embedded model's reflections by a low-rank
+adapter: of two reflections on the same lost trial, the one after which the task went
+better is preferred. Leaves adapter.safetensors, held.txt and report.json in the run
+folder; play with it by --adapter, or for reflections only by --reflector.`,
+		Example: "  muse train dpo --model base --preferences runs/preferences --out runs/dpo\n" +
+			"  muse eval --agent reflexion --trials 2 --adapter runs/sft/adapter.safetensors --reflector runs/dpo/adapter.safetensors",
+		RunE: func(c *cobra.Command, _ []string) error {
+			if len(prefs) == 0 {
+				return usagef("nothing to learn from: --preferences RUN names a folder of `muse preferences`")
+			}
+			if err := l.settle(&cfg.LearnConfig); err != nil {
+				return err
+			}
+			if err := cfg.Validate(); err != nil {
+				return usageError{err}
+			}
+			ls, err := train.ReadPreferences(prefs...)
+			if err != nil {
+				return err
+			}
+			m, err := openEmbedded(l.model, "")
+			if err != nil {
+				return err
+			}
+			defer m.Close()
+			data, err := train.HashFiles(prefs...)
+			if err != nil {
+				return err
+			}
+			run, err := a.open(&l.run, "dpo", cfg, data, map[string]string{"llm": m.Info().Hash})
+			if err != nil {
+				return err
+			}
+			return finish(run, func() error {
+				w, tty := a.progressWriter()
+				bar := train.NewProgress(w, tty, "dpo", 0, cfg.Steps)
+				defer bar.Close()
+				rep, err := train.DPO(c.Context(), run, strings.TrimPrefix(l.model, "embedded/"), m, ls, cfg, bar)
+				if err != nil {
+					return err
+				}
+				if l.run.json {
+					return a.printJSON(rep)
+				}
+				fmt.Fprintln(a.stdout, rep)
+				a.say("wrote %s", run.Path(train.FileAdapter))
+				return nil
+			})
+		},
+	}
+	l.add(c, &cfg.LearnConfig)
+	fs := c.Flags()
+	list(fs, &prefs, "preferences", "run folders (or preferences.jsonl files) of muse preferences")
+	fs.Float64Var(&cfg.Beta, "beta", cfg.Beta, "how dearly distance from the base model is paid (KL)")
+	fs.IntVar(&cfg.Batch, "pairs", cfg.Batch, "pairs of an update")
+	fs.IntVar(&cfg.MaxTokens, "max-tokens", cfg.MaxTokens, "a trial is cut so that it and the reflection fit")
+	fs.Float64Var(&cfg.SFT, "sft", cfg.SFT, "so much of the loss of the preferred text is added, 0 = plain DPO")
+	return c
+}

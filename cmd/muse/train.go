@@ -12,7 +12,7 @@ import (
 
 func trainCmd(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "train", Short: "Train models from collected runs", Args: cobra.ArbitraryArgs, RunE: group}
-	c.AddCommand(trainSelfAssessCmd(a), trainSFTCmd(a))
+	c.AddCommand(trainSelfAssessCmd(a), trainSFTCmd(a), trainDPOCmd(a))
 	return c
 }
 

@@ -206,6 +206,15 @@ func (g *Grads) add(o *Grads) {
 	}
 }
 
+// AddScaled adds c times another set of gradients of the same adapter.
+func (g *Grads) AddScaled(o *Grads, c float64) {
+	for i, s := range *g {
+		for j, x := range (*o)[i] {
+			s[j] += float32(c) * x
+		}
+	}
+}
+
 // params are the trained numbers, in the order of Grads.
 func (ad *Adapter) params() [][]float32 {
 	var p [][]float32
