@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A Python with gymnasium and tensorboard, for the two tests that ask the real packages:
+# A Python with gymnasium, tensorboard and openai, for the tests that ask the real packages:
 # prints the path of its interpreter. The environment is made once a machine, in the
 # cache folder, and has a name that says what is in it.
 #
@@ -14,7 +14,8 @@ PINS='gymnasium==1.4.0
 numpy==2.4.6
 tensorboard==2.21.0
 protobuf==7.36.2
-grpcio==1.85.3'
+grpcio==1.85.3
+openai==3.57.0'
 
 say() { printf 'python-env: %s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }
@@ -35,7 +36,7 @@ mkdir -p "$CACHE" || die "can't write to $CACHE"
 exec 8>"$CACHE/python-tests.lock" # two packages test at the same time
 flock 8
 if ! ready; then
-  say "installing gymnasium and tensorboard for Python $version into $dir (once a machine)"
+  say "installing gymnasium, tensorboard and openai for Python $version into $dir (once a machine)"
   rm -rf "$dir"
   python3 -m venv "$dir" >&2 || die "python3 -m venv failed: install the package python3-venv"
   printf '%s\n' "$PINS" >"$dir/pins.txt"

@@ -1,4 +1,4 @@
-// Package testpython finds, for tests, a Python that has gymnasium and tensorboard, so
+// Package testpython finds, for tests, a Python that has gymnasium, tensorboard and the openai package, so
 // that the real packages judge what muse writes and serves.
 //
 //	python := testpython.Find(t)
