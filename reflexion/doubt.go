@@ -20,6 +20,15 @@ const (
 	ForgetAlways Forget = "always" // so are all others, and the commands of plain sampling
 )
 
+// SecondThoughts returns c with the settings that win on val games
+// (docs/second-thoughts.md): the world model foresees failures that the transcript
+// gives away, and a decision without a promising future is thought over, up to three
+// times, on a text without the agent's failures.
+func SecondThoughts(c Config) Config {
+	c.Rethink, c.Doubt, c.Forget, c.Foresee = 3, 0.15, ForgetDoubt, true
+	return c
+}
+
 // heat is what each round of second thoughts adds to the temperature.
 const heat = 0.25
 

@@ -13,11 +13,12 @@ import (
 
 // AdaptConfig are the settings of Algorithm 4's schedule.
 type AdaptConfig struct {
-	Episodes    int  `json:"episodes"`     // adaptation episodes a task
-	Tests       int  `json:"tests"`        // test episodes a task, without updates
-	UntilSolved bool `json:"until_solved"` // end adaptation at the first success
-	Reflect     bool `json:"reflect"`      // hand reflections on, also to the tests
-	Update      bool `json:"update"`       // update M_sa; false is the control
+	Episodes    int    `json:"episodes"`     // adaptation episodes a task
+	Tests       int    `json:"tests"`        // test episodes a task, without updates
+	UntilSolved bool   `json:"until_solved"` // end adaptation at the first success
+	Reflect     bool   `json:"reflect"`      // hand reflections on, also to the tests
+	By          string `json:"by,omitempty"` // who plays the adaptation episodes: "self" or "plain"
+	Update      bool   `json:"update"`       // update M_sa; false is the control
 	// Notes replaces reflections by plain notes of what all earlier episodes of the
 	// task have shown, won ones included (see corpus.Notes).
 	Notes bool `json:"notes,omitempty"`

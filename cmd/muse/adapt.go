@@ -41,6 +41,7 @@ self-assessment is before and after, and adapted to another game as control.`,
 			if by != "self" && by != "plain" {
 				return usagef("--by is %q; use self or plain", by)
 			}
+			cfg.By = by
 			if err := cfg.Validate(); err != nil {
 				return usageError{err}
 			}

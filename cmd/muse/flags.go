@@ -75,6 +75,7 @@ type agentFlags struct {
 	doubt        float64
 	forget       string
 	foresee      bool
+	second       bool
 	earlyStop    int
 	msa          string
 	// record and replay are folders for the exchanges with a served model.
@@ -95,6 +96,7 @@ func (f *agentFlags) add(c *cobra.Command) {
 	fs.IntVar(&f.reflections, "reflections", d.Reflections, "reflections kept in the prompt (Reflexion, MUSE)")
 	fs.IntVar(&f.contextPairs, "context-pairs", d.ContextPairs, "real pairs before the future in M_sa's text, 0 = paper")
 	fs.BoolVar(&f.plan, "plan", d.Plan, "write a plan at the start of an episode")
+	fs.BoolVar(&f.second, "second-thoughts", false, "MUSE foresees evident failures and thinks doubtful decisions over: --foresee --rethink 3 --doubt 0.15 --forget doubt")
 	fs.IntVar(&f.rethink, "rethink", d.Rethink, "how often a doubtful decision imagines again (MUSE), 0 = never, the paper's")
 	fs.Float64Var(&f.doubt, "doubt", d.Doubt, "probability of success below which the best future is doubtful")
 	fs.StringVar(&f.forget, "forget", string(d.Forget), "commands that failed are kept out of the text: in second thoughts (doubt), or always; empty: never")

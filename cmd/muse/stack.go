@@ -125,6 +125,9 @@ func (f *agentFlags) config(name string, g *gameFlags) (reflexion.Config, error)
 	c.Forget = reflexion.Forget(f.forget)
 	if name == "muse" {
 		c.Rethink, c.Doubt, c.Foresee = f.rethink, f.doubt, f.foresee
+		if f.second {
+			c = reflexion.SecondThoughts(c)
+		}
 	} else if c.Forget == reflexion.ForgetDoubt {
 		c.Forget = reflexion.ForgetNever // there are no second thoughts
 	}
