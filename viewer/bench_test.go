@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"image"
 	"io"
 	"os"
 	"path/filepath"
@@ -92,6 +93,15 @@ func BenchmarkEpisode(b *testing.B) {
 		m := viewer.Raster(a.Scene(), 1)
 		for b.Loop() {
 			m = viewer.RasterInto(m, a.Scene(), 1)
+		}
+	})
+	arm := viewer.NewApp(openArm(b), viewer.Light)
+	arm.Open(0)
+	b.Run("arm", func(b *testing.B) {
+		var m *image.RGBA
+		for n := 0; b.Loop(); n++ {
+			arm.Show(n % 50)
+			m = viewer.RasterInto(m, arm.Scene(), 1)
 		}
 	})
 	b.Run("gif", func(b *testing.B) {

@@ -21,6 +21,10 @@ func DrawCompare(left, right *View, w, h float64, t Theme) *Scene {
 func (v *View) half(s *Scene, t *Theme, b Box) {
 	head, rest := b.cut(44)
 	v.header(s, t, head)
+	if v.Episode.IsArm() {
+		v.halfArm(s, t, rest)
+		return
+	}
 	game, rest := rest.cut(min(150, rest.H*.22))
 	_, rest = rest.cut(gap)
 	lanes, line := rest.cut(rest.H - min(170, rest.H*.3) - gap)
@@ -28,4 +32,18 @@ func (v *View) half(s *Scene, t *Theme, b Box) {
 	v.game(s, t, game)
 	drawLanes(s, t, lanes, v.Episode, v.at())
 	drawTimeline(s, t, line, v.Episode, v.at())
+}
+
+// halfArm draws an arm's episode into a narrow column: table, futures, P.
+func (v *View) halfArm(s *Scene, t *Theme, b Box) {
+	e, at := v.Episode, v.at()
+	table, rest := b.cut(min(b.W*.5, b.H*.44))
+	_, rest = rest.cut(gap)
+	lanes, line := rest.cut(rest.H - min(150, rest.H*.38) - gap)
+	_, line = line.cut(gap)
+	if len(e.Steps) > 0 {
+		drawTable(s, t, table, e, at)
+	}
+	drawArmLanes(s, t, lanes, e, at)
+	drawTimeline(s, t, line, e, at)
 }

@@ -38,6 +38,10 @@ func (v *View) Draw(w, h float64, t Theme) *Scene {
 func (v *View) draw(s *Scene, t *Theme, b Box) {
 	head, rest := b.cut(44)
 	v.header(s, t, head)
+	if v.Episode.IsArm() {
+		v.drawArm(s, t, rest)
+		return
+	}
 	bottom := min(196, rest.H*.3)
 	upper, lower := rest.cut(rest.H - bottom - gap)
 	_, lower = lower.cut(gap)
@@ -71,9 +75,9 @@ func (v *View) header(s *Scene, t *Theme, b Box) {
 	w := Measure(st, word)
 	s.Text(right-w, b.Y, st, c, word)
 	outcome(s, t, right-w-20, b.Y+3, 14, e.Success)
-	pos := fmt.Sprintf("command %d of %d", v.at()+1, len(e.Steps))
+	pos := fmt.Sprintf("%s %d of %d", e.unit(), v.at()+1, len(e.Steps))
 	if len(e.Steps) == 0 {
-		pos = "no commands"
+		pos = "no " + e.unit() + "s"
 	}
 	s.TextRight(right, b.Y+22, styleSmall, t.Soft, pos)
 	s.Text(b.X+2, b.Y-2, styleTitle, t.Ink, Ellipsis(styleTitle, "Task: "+e.Goal, b.W-160))
@@ -229,6 +233,9 @@ func (v *View) why(s *Scene, t *Theme, b Box) {
 	}
 	if e.Usage.Estimated {
 		unit = " (estimated)"
+	}
+	if e.IsArm() { // nothing is written, so nothing is paid for
+		return
 	}
 	cost := fmt.Sprintf("Cost: %s of %s tokens written so far, %s%s", count(so), count(e.Usage.CompletionTokens), plural(e.Usage.Calls, "call"), unit)
 	s.Text(foot.X, foot.Y+1, styleTiny, t.Soft, Ellipsis(styleTiny, cost, foot.W))

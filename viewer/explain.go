@@ -8,6 +8,9 @@ import (
 // Explain says in a few lines what the record itself tells about how an episode went, the
 // most telling first: facts that are counted in it, not opinions.
 func Explain(e *Episode) []string {
+	if e.IsArm() {
+		return explainArm(e)
+	}
 	var out []string
 	n := len(e.Steps)
 	switch {
@@ -125,7 +128,7 @@ func confidence(e *Episode) []string {
 	if n == 0 {
 		return nil
 	}
-	out := []string{fmt.Sprintf("P began at %.2f, was highest (%.2f) at command %d, ended at %.2f.", first, high, highAt+1, last)}
+	out := []string{fmt.Sprintf("P began at %.2f, was highest (%.2f) at %s %d, ended at %.2f.", first, high, e.unit(), highAt+1, last)}
 	switch {
 	case !e.Success && last >= .5:
 		out = append(out, "It failed while confident.")

@@ -12,7 +12,7 @@ import (
 // FuzzRun opens whatever bytes as a run, with whatever index, and shows every screen: it
 // is shown or refused in one line, and never panics.
 func FuzzRun(f *testing.F) {
-	for _, name := range []string{"testdata/run/episodes.jsonl", "testdata/hostile.jsonl"} {
+	for _, name := range []string{"testdata/run/episodes.jsonl", "testdata/hostile.jsonl", armFile} {
 		b, err := os.ReadFile(name)
 		if err != nil {
 			f.Fatal(err)
@@ -29,6 +29,8 @@ func FuzzRun(f *testing.F) {
 	f.Add([]byte(small), []byte(`{"format":"muse/index@1","size":3,"entries":[{"id":"a","offset":0,"length":2,"phase":"x"}]}`))
 	f.Add([]byte(small+small[:100]), []byte(`{"format":"muse/index@1","size":-1,"entries":null}`))
 	f.Add([]byte(strings.ReplaceAll(small, "0.7", "1e999")), []byte(`{}`))
+	f.Add([]byte(`{"format":"muse/episode@1","id":"b","env":"gridarm/push-v1","task_type":"push","init_state":[`+strings.Repeat("0.1,", 38)+`0.6],"steps":[{"action":[1,0,0,-1],"observation":[`+
+		strings.Repeat("0.2,", 38)+`0.6],"touch":true,"trace":{"candidates":[{"assessment":{"p":0.7},"psi":[0.1,0.7],"path":[[0,0.5,0.1,1,0,0.5,0]]}],"choice":{"index":0},"state":{"regulator":"psi","moved":1}}}]}`+"\n"), []byte(nil))
 	f.Add([]byte("\x1f\x8b\x08"), []byte("["))
 	f.Fuzz(func(t *testing.T, episodes, index []byte) {
 		dir := t.TempDir()

@@ -54,6 +54,7 @@ func TestGoldenPictures(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer hostile.Close()
+	arm := openArm(t)
 	for name, draw := range map[string]func() *viewer.Scene{
 		"list":   func() *viewer.Scene { return app(r, viewer.Light).Scene() },
 		"solved": func() *viewer.Scene { return press(app(r, viewer.Light), solved, "end").Scene() },
@@ -61,9 +62,14 @@ func TestGoldenPictures(t *testing.T) {
 		"compare": func() *viewer.Scene {
 			return press(app(r, viewer.Light), solved, "right", "right", "right", "c").Scene()
 		},
-		"run":     func() *viewer.Scene { return press(app(r, viewer.Light), -1, "r").Scene() },
-		"help":    func() *viewer.Scene { return press(app(r, viewer.Light), -1, "?").Scene() },
-		"hostile": func() *viewer.Scene { return press(app(hostile, viewer.Light), 0).Scene() },
+		"run":  func() *viewer.Scene { return press(app(r, viewer.Light), -1, "r").Scene() },
+		"help": func() *viewer.Scene { return press(app(r, viewer.Light), -1, "?").Scene() },
+		"arm": func() *viewer.Scene {
+			return press(app(arm, viewer.Light), 0, "right", "right", "right", "right").Scene()
+		},
+		"armregulated": func() *viewer.Scene { return press(app(arm, viewer.Dark), 3, "pagedown").Scene() },
+		"armcompare":   func() *viewer.Scene { return press(app(arm, viewer.Light), 1, "pagedown", "c").Scene() },
+		"hostile":      func() *viewer.Scene { return press(app(hostile, viewer.Light), 0).Scene() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := viewer.Raster(draw(), 1)

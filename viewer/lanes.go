@@ -26,17 +26,7 @@ func drawLanes(s *Scene, t *Theme, b Box, e *Episode, i int) {
 	head, rest := in.cut(styleSmall.Line() + 2)
 	s.Text(head.X, head.Y, styleSmall, t.Soft, Ellipsis(styleSmall, diagnosis(e, st), head.W))
 	cs := st.Trace.Candidates
-	rows := min(len(cs), maxLanes)
-	if len(cs) > maxLanes && st.Trace.Choice.Index >= maxLanes {
-		rows = maxLanes - 1 // leaves a row for the chosen one
-	}
-	shown := make([]int, 0, maxLanes)
-	for k := range rows {
-		shown = append(shown, k)
-	}
-	if k := st.Trace.Choice.Index; k >= rows && k < len(cs) {
-		shown = append(shown, k)
-	}
+	shown := lanesShown(st, maxLanes)
 	if more := len(cs) - len(shown); more > 0 {
 		line, r := rest.cut(styleTiny.Line())
 		s.Text(line.X+laneRoot, line.Y, styleTiny, t.Soft, fmt.Sprintf("%d more are not drawn", more))
@@ -60,6 +50,23 @@ func drawLanes(s *Scene, t *Theme, b Box, e *Episode, i int) {
 	}
 	real, _ := rest.cut(h)
 	drawReal(s, t, Box{real.X + laneRoot, real.Y, real.W - laneRoot, real.H}.shrink(3), e, i)
+}
+
+// lanesShown lists the candidates that have a lane, at most most, the chosen one always.
+func lanesShown(st *Step, most int) []int {
+	cs := st.Trace.Candidates
+	rows := min(len(cs), most)
+	if len(cs) > most && st.Trace.Choice.Index >= most {
+		rows = most - 1 // leaves a row for the chosen one
+	}
+	shown := make([]int, 0, most)
+	for k := range rows {
+		shown = append(shown, k)
+	}
+	if k := st.Trace.Choice.Index; k >= rows && k < len(cs) {
+		shown = append(shown, k)
+	}
+	return shown
 }
 
 // shrink takes d off the top and the bottom.
@@ -265,8 +272,12 @@ func diagnosis(e *Episode, st *Step) string {
 				n++
 			}
 		}
-		parts = append(parts, fmt.Sprintf("%d futures, %s", len(cs), plural(len(first), "different first command")))
-		if valid < len(cs) {
+		if e.IsArm() {
+			parts = append(parts, plural(len(cs), "future"))
+		} else {
+			parts = append(parts, fmt.Sprintf("%d futures, %s", len(cs), plural(len(first), "different first command")))
+		}
+		if valid < len(cs) && !e.IsArm() {
 			parts = append(parts, fmt.Sprintf("%d not valid", len(cs)-valid))
 		}
 		if low, high, ok := st.Spread(); ok && n > 1 {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/muse-agent/muse/envs/gridarm"
 	"github.com/muse-agent/muse/internal/runindex"
 )
 
@@ -22,6 +23,7 @@ const (
 	maxCandidates = 16
 	maxPairs      = 16
 	maxTexts      = 64
+	maxMoments    = 32
 )
 
 // Episode is one line of episodes.jsonl (format muse/episode@1), as far as it is shown.
@@ -49,7 +51,18 @@ type Episode struct {
 	Reason      string               `json:"reason"`
 	Reflection  string               `json:"reflection_after"`
 	Usage       Usage                `json:"usage"`
+
+	// Of the arm.
+	Start    Value  `json:"init_state"` // observation at reset
+	GoalAt   Vector `json:"goal_at"`    // where observations hide it
+	SolvedAt int    `json:"solved_at"`  // decision, from 1; 0 = never
+
+	task   gridarm.Task // not valid for text games
+	object string       // class of the task's object
 }
+
+// Vector is a list of numbers.
+type Vector = capped[float64, numbers]
 
 // Agent names what shaped the behaviour.
 type Agent struct {
@@ -87,6 +100,9 @@ type Step struct {
 	Action      Value   `json:"action"`
 	Observation Value   `json:"observation"`
 	Reward      float64 `json:"reward"`
+	Success     bool    `json:"success"` // the goal is reached now
+	Touch       bool    `json:"touch"`   // the hand is at the object
+	Held        bool    `json:"held"`    // and has it between its fingers
 	Trace       Trace   `json:"trace"`
 }
 
@@ -98,6 +114,17 @@ type Trace struct {
 	Usage      Usage                         `json:"usage"`
 	Cut        int                           `json:"cut"`
 	Events     capped[string, text]          `json:"events"`
+	State      *StateTrace                   `json:"state"`
+}
+
+// StateTrace says what regulation did to the latent state before an action.
+type StateTrace struct {
+	Regulator string  `json:"regulator"`
+	Before    float64 `json:"before"` // Σψ
+	After     float64 `json:"after"`
+	Moved     float64 `json:"moved"` // ‖Δs‖
+	Gain      float64 `json:"gain"`  // change of Σψ by the gradient steps alone
+	KL        float64 `json:"kl"`    // of the policy before ‖ after, nats
 }
 
 // Choice is which candidate was taken, and why.
@@ -114,6 +141,11 @@ type Candidate struct {
 	Assessed *Assessment         `json:"assessment"`
 	Tokens   int                 `json:"tokens"`
 	Same     int                 `json:"same"`
+
+	// Of the arm.
+	Label string                  `json:"label"` // whose future it is: "policy", a regulator's name
+	Psi   Vector                  `json:"psi"`   // P(solved within the i-th N-th of the limit)
+	Path  capped[Vector, moments] `json:"path"`  // imagined moments: hand 3, opening, object 3
 }
 
 // Assessment is a probability that the episode succeeds.
@@ -173,6 +205,7 @@ type (
 	pairs      struct{}
 	text       struct{}
 	numbers    struct{}
+	moments    struct{}
 )
 
 func (steps) most() int      { return maxSteps }
@@ -180,6 +213,7 @@ func (candidates) most() int { return maxCandidates }
 func (pairs) most() int      { return maxPairs }
 func (text) most() int       { return maxTexts }
 func (numbers) most() int    { return maxTexts }
+func (moments) most() int    { return maxMoments }
 
 // capped is a list that keeps what it has room for and passes over the rest.
 type capped[T any, M most] []T
@@ -226,11 +260,17 @@ func Decode(line []byte) (*Episode, error) {
 	for i := range e.Steps {
 		e.Steps[i].Trace.Usage.clamp()
 		for j := range e.Steps[i].Trace.Candidates {
-			if a := e.Steps[i].Trace.Candidates[j].Assessed; a != nil {
-				a.P = min(max(a.P, 0), 1)
+			c := &e.Steps[i].Trace.Candidates[j]
+			if c.Assessed != nil {
+				c.Assessed.P = min(max(c.Assessed.P, 0), 1)
+			}
+			for k, p := range c.Psi {
+				c.Psi[k] = min(max(p, 0), 1)
 			}
 		}
 	}
+	e.task = armTask(e)
+	e.object = objectOf(e)
 	return e, nil
 }
 
