@@ -20,7 +20,11 @@ type ResultRow struct {
 	Split   string `json:"split"`
 	Seed    uint64 `json:"seed"`
 	Command string `json:"command"`
-	Games   string `json:"games,omitempty"` // hash of the set, where it is not the shipped one
+	// Style is what the agent does beyond the paper's loop, AdaptStyle what its
+	// adaptation does otherwise than by default.
+	Style      string `json:"style,omitempty"`
+	AdaptStyle string `json:"adapt_style,omitempty"`
+	Games      string `json:"games,omitempty"` // hash of the set, where it is not the shipped one
 }
 
 // Comparison is a difference of two rows over the games that both played.
@@ -100,6 +104,7 @@ func CompileResults(partsDir, assessDir string) (*Results, error) {
 		}
 		row := ResultRow{SelectionRow: p.tabulate(boot), Split: splitOf(p), Seed: p.Spec.Seed}
 		row.Actor = shortActor(row.Actor)
+		row.Style, row.AdaptStyle = styleOf(p.Spec), adaptStyle(p.Spec.Adapt)
 		if p.Set() != shipped {
 			row.Games = p.Set()
 		}
@@ -170,7 +175,8 @@ func orderParts(a, b *Part) int {
 	return cmp.Or(
 		cmp.Compare(x.Agent.Model.Name, y.Agent.Model.Name), cmp.Compare(x.Agent.Model.Hash, y.Agent.Model.Hash),
 		cmp.Compare(x.Trials, y.Trials), cmp.Compare(x.Adaptation, y.Adaptation),
-		cmp.Compare(x.Agent.Config.Temperature, y.Agent.Config.Temperature),
+		cmp.Compare(adaptStyle(x.Adapt), adaptStyle(y.Adapt)), cmp.Compare(x.Agent.Config.Temperature, y.Agent.Config.Temperature),
+		cmp.Compare(styleOf(x), styleOf(y)),
 		cmp.Compare(armRank(a.Arm), armRank(b.Arm)), cmp.Compare(x.Agent.Assessor, y.Agent.Assessor),
 		cmp.Compare(a.Arm, b.Arm), cmp.Compare(a.Key, b.Key),
 	)
@@ -189,7 +195,7 @@ func compareParts(a, b *Part, boot selfassess.Bootstrap) (c Comparison, ok bool)
 		return c, false
 	}
 	ca, cb := a.columns(), b.columns()
-	c = Comparison{A: a.Arm, B: b.Arm, AKey: a.Key, BKey: b.Key, Actor: shortActor(p.Model.Name)}
+	c = Comparison{A: styled(a), B: styled(b), AKey: a.Key, BKey: b.Key, Actor: shortActor(p.Model.Name)}
 	if x.Adaptation != y.Adaptation {
 		c.A, c.B = c.A+", "+adaptLabel(x.Adaptation), c.B+", "+adaptLabel(y.Adaptation)
 	} else if x.Adaptation != AdaptNone {
@@ -206,6 +212,14 @@ func compareParts(a, b *Part, boot selfassess.Bootstrap) (c Comparison, ok bool)
 	return c, c.NTasks > 0
 }
 
+// styled is an arm with its style.
+func styled(p *Part) string {
+	if s := styleOf(p.Spec); s != "" {
+		return p.Arm + " (" + s + ")"
+	}
+	return p.Arm
+}
+
 func adaptLabel(s string) string {
 	if s == AdaptNone {
 		return "not adapted"
@@ -219,6 +233,13 @@ func wantPair(a, b *Part) bool {
 	x, y := a.Spec.Agent.Selector, b.Spec.Agent.Selector
 	muse := a.Spec.Agent.Config.Name == "muse" && b.Spec.Agent.Config.Name == "muse"
 	sameMSA := a.Spec.Agent.Assessor == b.Spec.Agent.Assessor || a.Spec.Agent.Assessor == "" || b.Spec.Agent.Assessor == ""
+	// Muse is compared with muse of the same style, with others of any.
+	if muse && styleOf(a.Spec) != styleOf(b.Spec) {
+		return false
+	}
+	if a.Spec.Adaptation == AdaptTask && b.Spec.Adaptation == AdaptTask && adaptStyle(a.Spec.Adapt) != adaptStyle(b.Spec.Adapt) {
+		return false
+	}
 	if a.Spec.Adaptation != b.Spec.Adaptation {
 		return a.Spec.Adaptation == AdaptTask && armRank(a.Arm) == armRank(b.Arm) && setting(a.Spec.Agent.Assessor) == setting(b.Spec.Agent.Assessor)
 	}
@@ -278,7 +299,7 @@ func commandOf(p *Part, r ResultRow) string {
 	base, name, _ := strings.Cut(p.Arm, "@")
 	args := []string{"muse", "eval", "--agent", base}
 	if s.Adaptation == AdaptTask {
-		args = []string{"muse", "adapt", "--agent", base, "--by", "plain"}
+		args = append([]string{"muse", "adapt", "--agent", base}, adaptFlags(s.Adapt)...)
 	}
 	if a.Selector != "expert" {
 		args = append(args, "--model", shortActor(a.Model.Name))
@@ -310,6 +331,7 @@ func commandOf(p *Part, r ResultRow) string {
 		if a.Config.Name == "muse" && a.Config.Horizon != 4 {
 			args = append(args, "--horizon", fmt.Sprint(a.Config.Horizon))
 		}
+		args = append(args, styleFlags(a.Config)...)
 		if a.EarlyStop > 0 {
 			args = append(args, "--early-stop", fmt.Sprint(a.EarlyStop))
 		}

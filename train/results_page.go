@@ -60,6 +60,9 @@ func (r *Results) pageSelection(p printer) {
 		g := fmt.Sprintf("%s games, actor `%s`", x.Split, x.Actor)
 		if x.Adaptation == AdaptTask {
 			g += ", after five adaptation episodes a game"
+			if x.AdaptStyle != "" {
+				g += " (" + x.AdaptStyle + ")"
+			}
 		}
 		if x.Trials > 1 {
 			g += fmt.Sprintf(", %d trials in a row", x.Trials)
@@ -72,6 +75,9 @@ func (r *Results) pageSelection(p printer) {
 			p("\n**%s**\n\n| agent | self-assessment | success | steps | games × seeds | different first commands | without effect |\n|---|---|---|---|---|---|---|\n", strings.ToUpper(g[:1])+g[1:])
 		}
 		arm, _, _ := strings.Cut(x.Arm, "@")
+		if x.Style != "" {
+			arm += ", " + x.Style
+		}
 		msa := setting(x.MSA)
 		if msa == "" {
 			msa = "–"

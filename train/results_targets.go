@@ -26,6 +26,7 @@ const (
 type wanted struct {
 	actor, arm, setting, adaptation string
 	trials, games, seeds            int
+	style, adaptStyle               string
 }
 
 func (w wanted) String() string {
@@ -55,25 +56,25 @@ const ActingTemperature = 1.0
 func wantedRows() []wanted {
 	def, paper := ActingSetting, selfassess.Paper().String()
 	rows := []wanted{
-		{"base", "react", "", AdaptNone, 1, 134, 2},
-		{"base", "muse-random", "", AdaptNone, 1, 134, 2},
-		{"base", "muse-lowest", def, AdaptNone, 1, 134, 2},
-		{"base", "muse-best", def, AdaptNone, 1, 134, 2},
-		{"base", "muse-lowest", paper, AdaptNone, 1, 134, 2},
-		{"base", "muse-best", paper, AdaptNone, 1, 134, 2},
+		{actor: "base", arm: "react", setting: "", adaptation: AdaptNone, trials: 1, games: 134, seeds: 2},
+		{actor: "base", arm: "muse-random", setting: "", adaptation: AdaptNone, trials: 1, games: 134, seeds: 2},
+		{actor: "base", arm: "muse-lowest", setting: def, adaptation: AdaptNone, trials: 1, games: 134, seeds: 2},
+		{actor: "base", arm: "muse-best", setting: def, adaptation: AdaptNone, trials: 1, games: 134, seeds: 2},
+		{actor: "base", arm: "muse-lowest", setting: paper, adaptation: AdaptNone, trials: 1, games: 134, seeds: 2},
+		{actor: "base", arm: "muse-best", setting: paper, adaptation: AdaptNone, trials: 1, games: 134, seeds: 2},
 	}
 	for _, a := range []string{"react", "reflexion", "muse-random"} {
-		rows = append(rows, wanted{"base", a, "", AdaptTask, 1, 134, 1})
+		rows = append(rows, wanted{actor: "base", arm: a, setting: "", adaptation: AdaptTask, trials: 1, games: 134, seeds: 1})
 	}
 	for _, a := range []string{"muse-lowest", "muse-best"} {
-		rows = append(rows, wanted{"base", a, def, AdaptTask, 1, 134, 1})
+		rows = append(rows, wanted{actor: "base", arm: a, setting: def, adaptation: AdaptTask, trials: 1, games: 134, seeds: 1})
 	}
 	return append(rows,
-		wanted{"weak", "muse-random", "", AdaptNone, 1, 67, 1},
-		wanted{"weak", "muse-lowest", def, AdaptNone, 1, 67, 1},
-		wanted{"weak", "muse-best", def, AdaptNone, 1, 67, 1},
-		wanted{"weak", "repeat", "", AdaptNone, 2, 134, 1},
-		wanted{"weak", "reflexion", "", AdaptNone, 2, 134, 1},
+		wanted{actor: "weak", arm: "muse-random", setting: "", adaptation: AdaptNone, trials: 1, games: 67, seeds: 1},
+		wanted{actor: "weak", arm: "muse-lowest", setting: def, adaptation: AdaptNone, trials: 1, games: 67, seeds: 1},
+		wanted{actor: "weak", arm: "muse-best", setting: def, adaptation: AdaptNone, trials: 1, games: 67, seeds: 1},
+		wanted{actor: "weak", arm: "repeat", setting: "", adaptation: AdaptNone, trials: 2, games: 134, seeds: 1},
+		wanted{actor: "weak", arm: "reflexion", setting: "", adaptation: AdaptNone, trials: 2, games: 134, seeds: 1},
 	)
 }
 
@@ -83,7 +84,8 @@ func (r *Results) find(w wanted) *ResultRow {
 	for i := range r.Selection.Rows {
 		x := &r.Selection.Rows[i]
 		arm, _, _ := strings.Cut(x.Arm, "@")
-		if x.Split != "unseen" || x.Actor != w.actor || arm != w.arm || setting(x.MSA) != w.setting || x.Adaptation != w.adaptation || x.Trials != w.trials {
+		if x.Split != "unseen" || x.Actor != w.actor || arm != w.arm || setting(x.MSA) != w.setting || x.Adaptation != w.adaptation || x.Trials != w.trials ||
+			x.Style != w.style || x.AdaptStyle != w.adaptStyle {
 			continue
 		}
 		if best == nil || x.NTasks*x.Seeds > best.NTasks*best.Seeds {
