@@ -75,7 +75,39 @@ skill() { # actor
   muse eval --agent react --model "$1" --split unseen --workers "$WORKERS" --parts $PARTS --out "$RUNS/skill-$1"
 }
 
+# The full table in the paper's form (docs/results): agents as the paper has them and
+# with second thoughts, without adaptation. ReAct that forgets its failures is the
+# control of what second thoughts do without assessing anything. The controls of the
+# choice are played with base only.
+table() { # actor
+  local a=$1 u="--model $1 --split unseen --workers $WORKERS --parts $PARTS" arms=muse-best
+  muse eval --agent react,reflexion $u --seeds 2 --out "$RUNS/table-plain-$a"
+  muse eval --agent react --forget always $u --seeds 2 --out "$RUNS/table-forget-$a"
+  if [ "$a" = base ]; then arms=muse-random,muse-best; fi
+  muse eval --agent $arms --second-thoughts $u --seeds 2 --msa "default=$RUNS/default-$a" --against "" --out "$RUNS/table-second-$a"
+  if [ "$a" = base ]; then
+    muse eval --agent muse-lowest --second-thoughts $u --msa "default=$RUNS/default-$a" --against "" --out "$RUNS/table-lowest-$a"
+  fi
+}
+
+# The same after five adaptation episodes a game, and two tests. The controls adapt
+# on episodes of the plain agent that forgets its failures, which are cheap.
+adapted() { # actor
+  local a=$1 u="--model $1 --split unseen --workers $WORKERS --collect $RUNS/collect-$1 --msa $RUNS/default-$1 --tests 2 --against=" r
+  muse adapt --agent reflexion --by plain $u --out "$RUNS/adapted-reflexion-$a"
+  muse adapt --agent muse-best --second-thoughts $ADAPT $u --out "$RUNS/adapted-second-$a"
+  if [ "$a" = base ]; then
+    muse adapt --agent muse-lowest,muse-random --second-thoughts $ADAPT --by plain --forget always $u --tests 1 --out "$RUNS/adapted-controls-$a"
+  fi
+  for r in reflexion second controls; do
+    if [ -e "$RUNS/adapted-$r-$a" ]; then muse results --import "$RUNS/adapted-$r-$a" --parts $PARTS; fi
+  done
+}
+
 compile() { muse results --parts $PARTS --out docs/results; }
+
+# How an agent with second thoughts adapts: what won on val games.
+ADAPT=${ADAPT:-"--notes --rooms"}
 
 # The temperature that val prefers, see docs/results/val.
 T_BASE=${T_BASE:-1.0} T_WEAK=${T_WEAK:-1.0}
@@ -92,10 +124,13 @@ step() {
     weak) train weak ;;
     playweak) play weak "$T_WEAK" 67 1 ;;
     play2) play base "$T_BASE" 0 2 ;;
+    table) table base; table weak; table strong ;;
+    adapted) adapted base; adapted weak; adapted strong ;;
+    strong) train strong ;;
     compile) compile ;;
-    *) say "unknown step $1; there are skill base choose val play1 adapt trials weak playweak play2 compile"; exit 2 ;;
+    *) say "unknown step $1; there are skill base choose val play1 adapt trials weak playweak play2 strong table adapted compile"; exit 2 ;;
   esac
 }
-for s in "${@:-skill base choose val play1 adapt trials weak playweak play2 compile}"; do
+for s in "${@:-skill base choose val play1 adapt trials weak playweak play2 strong table adapted compile}"; do
   for t in $s; do step "$t"; done
 done

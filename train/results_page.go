@@ -20,6 +20,7 @@ func (r *Results) Page() string {
 		"drawn together). Agents play the same games with the same seeds; differences are paired by game.\n"+
 		"Unless said otherwise thoughts are free and no episode is stopped early.\n\n", FailureSteps)
 	r.pageTargets(p)
+	r.pageTable(p)
 	r.pageSelection(p)
 	r.pageAssessment(p)
 	r.pageMissing(p)
@@ -102,19 +103,7 @@ func (r *Results) pageSelection(p printer) {
 			p("| %s | %s − %s | %s | %+.1f [%+.1f, %+.1f] | %s | %d |\n", c.Actor, c.A, c.B, signed(c.Success), c.Steps.Value, c.Steps.Low, c.Steps.High, solved, c.NTasks)
 		}
 	}
-	p(`
-**The paper's figures** (Mistral-7B, ALFWorld's 134 unseen tasks; success in %%, without and with adaptation;
-its Tables 3 and 4). Our actors have under a million parameters, so the levels are not comparable, the order is.
-
-| agent | success | steps |
-|---|---|---|
-| ReAct | 35 / 35 | 97 / 97 |
-| Reflexion | 45 / 51 | 77 / 66 |
-| MUSE, lowest | 59 / 61 | 65 / 62 |
-| MUSE, random | 68 / 69 | 53 / 49 |
-| MUSE, best | 84 / 90 | 43 / 38 |
-
-`)
+	p("\n")
 }
 
 func (r *Results) pageAssessment(p printer) {
