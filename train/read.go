@@ -160,3 +160,10 @@ func writeDerived(r *Run) error {
 	}
 	return writeFile(r.Path(FileMetrics), metrics.Bytes())
 }
+
+// EachRecord calls fn for every line of the file called name in the run folder path, or
+// of the file path, after checking its format tag: for records of other packages.
+func EachRecord[T any](path, name, format string, fn func(*T) error) error {
+	_, err := eachFormatted(path, name, format, fn)
+	return err
+}

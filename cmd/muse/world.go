@@ -15,11 +15,16 @@ import (
 	"github.com/muse-agent/muse/worldmodel"
 )
 
-// addWorld hangs the commands of the world-model agent under train.
+// addWorld hangs the commands of the world-model agent under train, eval and adapt.
 func addWorld(a *app, root *cobra.Command) {
 	for _, c := range root.Commands() {
-		if c.Name() == "train" {
+		switch c.Name() {
+		case "train":
 			c.AddCommand(trainWorldCmd(a))
+		case "eval":
+			worldEval(a, c)
+		case "adapt":
+			worldAdapt(a, c)
 		}
 	}
 }

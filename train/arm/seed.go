@@ -71,3 +71,22 @@ func script(w *gridarm.World, p gridarm.Policy, obs, in []float32, r *worldmodel
 	}
 	return r.Label(lane, 0, worldmodel.QuantileLabels(quantiles, solved, limit))
 }
+
+// SeededReplay makes a replay of the training tasks for a model whose own is not at hand:
+// scripted and corrupted episodes, as many as the default training is seeded with.
+func SeededReplay(seed uint64) func(worldmodel.Config) (*worldmodel.Replay, error) {
+	return func(m worldmodel.Config) (*worldmodel.Replay, error) {
+		c, err := Default("tiny")
+		if err != nil {
+			return nil, err
+		}
+		c.Model = m
+		c.Capacity = 0
+		n, capacity := lanes(c)
+		r, err := worldmodel.NewReplay(m, n, capacity)
+		if err != nil {
+			return nil, err
+		}
+		return r, seedReplay(c, seed, r)
+	}
+}
