@@ -263,6 +263,7 @@ adapt or eval, without playing: as trained, adapted to each game, and to another
 	fs.StringVar(&msa, "msa", "", "checkpoint or run folder of muse train selfassess")
 	fs.StringVar(&arm, "agent", "", "only episodes of this agent")
 	fs.StringVar(&f.model, "model", "", "the model that played, needed for input \"hidden\" (default: the one that the episodes name)")
+	f.addAdapter(fs)
 	list(fs, &collect, "collect", "run folders whose rows are replayed")
 	addUpdate(fs, &cfg)
 	fs.BoolVar(&skip, "skip-incomplete", false, "leave out tested tasks without adaptation episodes (otherwise they are an error)")

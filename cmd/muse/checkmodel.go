@@ -91,6 +91,7 @@ Play the episodes with the same model, so that the commands are its own.`,
 	}
 	fs := c.Flags()
 	fs.StringVar(&f.model, "model", "base", "language model: weak, base or strong (embedded), a model folder, or openai:NAME with --url")
+	f.addAdapter(fs)
 	fs.StringVar(&f.url, "url", "", "base URL of an OpenAI-compatible server")
 	list(fs, &runs, "run", "run folders or episode files")
 	fs.StringVar(&arm, "arm", "", "only the episodes of this agent")

@@ -64,7 +64,8 @@ func (r *runFlags) add(c *cobra.Command) {
 // agentFlags configure the agents.
 type agentFlags struct {
 	model, url   string
-	adapter      string
+	adapter      string // files of low-rank adapters
+	reflector    string
 	temperature  float64
 	rollouts     int
 	horizon      int

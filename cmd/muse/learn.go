@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -9,18 +11,41 @@ import (
 
 	"github.com/muse-agent/muse/internal/llm"
 	"github.com/muse-agent/muse/internal/llm/embedded"
+	"github.com/muse-agent/muse/internal/llm/reflector"
 	"github.com/muse-agent/muse/internal/lora"
 	"github.com/muse-agent/muse/train"
 )
 
-// openEmbedded opens an embedded model with an adapter, "" = none.
+// openEmbedded opens an embedded model with an adapter, "" = none. A name from a record,
+// such as "embedded/base+sft", stands for its base, if the adapter is given.
 func openEmbedded(name, adapter string) (llm.Model, error) {
-	return embedded.Open(strings.TrimPrefix(name, "embedded/"), embedded.Options{Adapter: adapter})
+	base, with, adapted := strings.Cut(strings.TrimPrefix(name, "embedded/"), "+")
+	if adapted && adapter == "" && !strings.ContainsRune(name, os.PathSeparator) {
+		return nil, usagef("%q is %s with the adapter %q: write --model %s --adapter FILE", name, base, with, base)
+	}
+	if adapted && adapter == "" {
+		base = name
+	}
+	return embedded.Open(base, embedded.Options{Adapter: adapter})
 }
 
-// addAdapter adds the flag of every command with an embedded actor.
+// openEmbedded opens the model of --model, --adapter and --reflector.
+func (f *agentFlags) openEmbedded() (llm.Model, error) {
+	m, err := openEmbedded(f.model, f.adapter)
+	if err != nil || f.reflector == "" {
+		return m, err
+	}
+	o, err := openEmbedded(f.model, f.reflector)
+	if err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	return reflector.New(m, o)
+}
+
+// addAdapter adds the flags of every command with an embedded actor.
 func (f *agentFlags) addAdapter(fs *pflag.FlagSet) {
 	fs.StringVar(&f.adapter, "adapter", "", "low-rank adapter for the embedded model (muse train sft, muse train dpo)")
+	fs.StringVar(&f.reflector, "reflector", "", "adapter of the model that writes the reflections; the actor has that of --adapter, or none")
 }
 
 // learnFlags are common to muse train sft and muse train dpo.

@@ -56,7 +56,7 @@ func newRoot(a *app) *cobra.Command {
 	root.SetVersionTemplate("muse {{.Version}}\n")
 	root.AddCommand(
 		demoCmd(a), envsMore(a, envsCmd(a)), playCmd(a), collectCmd(a), siblingsCmd(a), trainCmd(a), adaptCmd(a), preferencesCmd(a), assessLogs(a, assessCmd(a)),
-		evalCmd(a), resultsCmd(a), replayCmd(a), benchCmd(a), checkModelCmd(a), corpusCmd(a), doctorCmd(a), versionCmd(a), reportCmd(a), plotCmd(a), renderCmd(a), watchCmd(a),
+		evalCmd(a), resultsCmd(a), replayCmd(a), benchCmd(a), checkModelCmd(a), corpusCmd(a), doctorCmd(a), versionCmd(a), reportCmd(a), exportCmd(a), plotCmd(a), renderCmd(a), watchCmd(a),
 	)
 	addGridarm(a, root)
 	addDeliberate(a, root)

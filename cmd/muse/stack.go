@@ -188,8 +188,8 @@ func (f *agentFlags) openModel(_ context.Context, a *app) (llm.Model, error) {
 	if _, err := strconv.Atoi(f.replay); err == nil {
 		return nil, usagef("--replay is %s, but it names a folder of --record; the number of training rows in an update is --replay-rows", f.replay)
 	}
-	if f.adapter != "" && (strings.HasPrefix(f.model, "openai:") || f.model == "toy") {
-		return nil, usagef("--adapter is for embedded models; %q has no weights here", f.model)
+	if f.adapter+f.reflector != "" && (strings.HasPrefix(f.model, "openai:") || f.model == "toy") {
+		return nil, usagef("--adapter and --reflector are for embedded models; %q has no weights here", f.model)
 	}
 	if name, ok := strings.CutPrefix(f.model, "openai:"); ok {
 		return f.openServed(a, name)
@@ -203,7 +203,7 @@ func (f *agentFlags) openModel(_ context.Context, a *app) (llm.Model, error) {
 	if f.model == "toy" {
 		return scripted.Toy(), nil
 	}
-	return openEmbedded(f.model, f.adapter)
+	return f.openEmbedded()
 }
 
 // openMSA opens a checkpoint, a file or the run folder that holds it. The embedder

@@ -147,6 +147,7 @@ report.json in the run folder; all figures are of held-out tasks.`,
 	fs.BoolVar(&paper, "paper", false, "the paper's row: input embedding, labels outcome")
 	fs.BoolVar(&choose, "choose", false, "train all settings and keep the one with the best sibling lift on held-out tasks")
 	fs.StringVar(&f.model, "model", "", "the model that played, needed for input \"hidden\" (default: the one that the episodes name)")
+	f.addAdapter(fs)
 	fs.IntVar(&cfg.Epochs, "epochs", cfg.Epochs, "epochs at most (early stopping on held-out tasks)")
 	fs.IntVar(&cfg.Folds, "folds", cfg.Folds, "folds by task for held-out figures and calibration")
 	fs.IntVar(&cfg.Hidden, "units", cfg.Hidden, "units of the hidden layer")
