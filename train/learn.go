@@ -3,10 +3,11 @@ package train
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -167,21 +168,39 @@ func (s *student) fit(ctx context.Context, bar *Progress, step func(i int, g *lo
 	return points, nil
 }
 
+// Recipe is what an adapter says about its making (lora.Adapter.Recipe, JSON).
+type Recipe struct {
+	Method   string `json:"method"`
+	Settings any    `json:"settings"`
+	// Data is a hash of the token sequences and weights that were learnt, wherever the
+	// runs lie and however they are packed.
+	Data string `json:"data"`
+	Held int    `json:"held_games"`
+	BLAS string `json:"blas"` // the products' library: another one gives other last bits
+}
+
 // finish names the adapter and writes it with the list of held-out games.
-func (s *student) finish(r *Run, name string, settings any, held []string) error {
-	// Of the data only their hashes: where files lie is not part of a recipe.
-	data := slices.Sorted(maps.Values(r.Manifest.Data))
-	b, err := json.Marshal(map[string]any{"method": name, "settings": settings, "data": data, "held_games": len(held), "version": r.Manifest.Version})
+func (s *student) finish(r *Run, method string, settings any, data []lora.Sequence, held []string) error {
+	b, err := json.Marshal(Recipe{method, settings, fingerprint(data), len(held), lora.BLAS})
 	if err != nil {
 		return err
 	}
-	s.ad.Name, s.ad.Recipe = name, string(b)
+	s.ad.Name, s.ad.Recipe = method, string(b)
 	if len(held) > 0 {
 		if err := writeFile(r.Path(FileHeld), []byte(strings.Join(held, "\n")+"\n")); err != nil {
 			return err
 		}
 	}
 	return s.ad.Save(r.Path(FileAdapter))
+}
+
+// fingerprint is a hash of sequences, 16 hexadecimal digits.
+func fingerprint(ss []lora.Sequence) string {
+	h := sha256.New()
+	for _, s := range ss {
+		fmt.Fprintln(h, s.IDs, s.Weights)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:16]
 }
 
 // lineWeights are the weights of an episode's lines in a loss.

@@ -256,7 +256,11 @@ func DPO(ctx context.Context, r *Run, name string, m llm.Model, ls []*LostTrial,
 	if c.Shuffle {
 		kind = "dpo-shuffled"
 	}
-	if err := s.finish(r, kind, c, rep.Held); err != nil {
+	var data []lora.Sequence
+	for _, p := range learn {
+		data = append(data, p.Preferred, p.Dispreferred)
+	}
+	if err := s.finish(r, kind, c, data, rep.Held); err != nil {
 		return nil, err
 	}
 	return rep, r.WriteJSON(FileMSAReport, rep)

@@ -25,8 +25,8 @@ type SFTConfig struct {
 // DefaultSFT are the settings that docs/learning.md reports.
 func DefaultSFT() SFTConfig {
 	return SFTConfig{
-		LearnConfig: LearnConfig{Adapter: lora.DefaultOptions(), Steps: 200, Rate: 2e-3, Clip: 1, Held: .2, Seed: 1},
-		Batch:       4096, MaxTokens: 1024,
+		LearnConfig: LearnConfig{Adapter: lora.DefaultOptions(), Steps: 120, Rate: 2e-3, Clip: 1, Held: .2, Seed: 1},
+		Batch:       4096, MaxTokens: 1024, SkipFailed: true,
 	}
 }
 
@@ -148,7 +148,7 @@ func SFT(ctx context.Context, r *Run, name string, m llm.Model, es []*Episode, c
 	if c.Shuffle {
 		kind = "sft-shuffled"
 	}
-	if err := s.finish(r, kind, c, rep.Held); err != nil {
+	if err := s.finish(r, kind, c, learn, rep.Held); err != nil {
 		return nil, err
 	}
 	return rep, r.WriteJSON(FileMSAReport, rep)
