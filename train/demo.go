@@ -56,7 +56,11 @@ func (c DemoConfig) Validate() error {
 }
 
 // DemoArms are the agents of the demo's table, in its order.
-var DemoArms = []string{"react", "reflexion", "muse-lowest", "muse-random", "muse-best"}
+var DemoArms = []string{"react", "reflexion", "muse-lowest", "muse-random", "muse-best", DemoSecond}
+
+// DemoSecond is muse-best with second thoughts, at the temperature that val prefers for
+// them, and with a memory of the rooms from the adaptation episodes.
+const DemoSecond = "muse-second"
 
 // Demo is the whole loop on a few games: training of M_sa, adaptation, test.
 type Demo struct {
@@ -164,7 +168,7 @@ func (d *Demo) Run(ctx context.Context, run *Run) (*DemoResult, error) {
 	// it easier to be right (the lowest choice loses nearly always).
 	free := slices.Clone(adapt)
 	for _, e := range test {
-		if e.Arm != "muse-best" && e.Arm != "muse-lowest" {
+		if !needsAdapted(e.Arm) {
 			free = append(free, e)
 		}
 	}
@@ -304,7 +308,7 @@ func (d *Demo) test(ctx context.Context, m Manifest, dir string, msa *selfassess
 		u := units[i]
 		g := d.Bench.Games[u.game]
 		var as *selfassess.Model
-		if u.arm == "muse-best" || u.arm == "muse-lowest" {
+		if needsAdapted(u.arm) {
 			var err error
 			if as, err = adapted[u.game](); err != nil {
 				return unitResult{}, err
@@ -314,7 +318,14 @@ func (d *Demo) test(ctx context.Context, m Manifest, dir string, msa *selfassess
 		if err != nil {
 			return unitResult{}, err
 		}
-		es, ts, _, err := d.Bench.play(ctx, g, p, trials{phase: "test", arm: u.arm, rep: uint64(u.rep), n: 1, past: past{reflections: given[g.ID()]}, seedPath: "eval"})
+		t := trials{phase: "test", arm: u.arm, rep: uint64(u.rep), n: 1, past: past{reflections: given[g.ID()]}, seedPath: "eval"}
+		if u.arm == DemoSecond {
+			t.notes, t.rooms = true, true
+			for _, e := range byGame[g.ID()] {
+				t.past.pairs = append(t.past.pairs, e.Pairs())
+			}
+		}
+		es, ts, _, err := d.Bench.play(ctx, g, p, t)
 		return unitResult{es, ts}, err
 	})
 	if err != nil {
@@ -323,11 +334,19 @@ func (d *Demo) test(ctx context.Context, m Manifest, dir string, msa *selfassess
 	return ReadEpisodes(r.Dir)
 }
 
+// needsAdapted reports whether an arm acts on M_sa.
+func needsAdapted(arm string) bool {
+	return arm == "muse-best" || arm == "muse-lowest" || arm == DemoSecond
+}
+
 // player wires the agent of an arm.
 func (d *Demo) player(arm string, as *selfassess.Model) (Player, error) {
 	name, selector, _ := strings.Cut(arm, "-")
-	if selector == "" {
+	switch {
+	case selector == "":
 		selector = "off"
+	case arm == DemoSecond:
+		selector = "best"
 	}
 	sel, err := selfregulate.ByName(selector)
 	if err != nil {
@@ -336,6 +355,10 @@ func (d *Demo) player(arm string, as *selfassess.Model) (Player, error) {
 	c := d.Config.Agent
 	if c.Name = name; name == "react" {
 		c.Reflections = 0
+	}
+	if arm == DemoSecond {
+		c = reflexion.SecondThoughts(c)
+		c.Temperature = .5
 	}
 	info := AgentInfo{Config: c, Model: d.Model.Info(), Selector: sel.Name(), ThinkCost: d.Bench.Env.ThinkCost, Dialect: string(d.Bench.Env.Dialect)}
 	var assessor selfassess.Assessor // stays a nil interface without a model

@@ -39,7 +39,7 @@ func ExampleDecision(es []*Episode) *DecisionShown {
 	var best *DecisionShown
 	most, widest := 2, -1.0
 	for _, e := range es {
-		if e.Agent.Selector != "best" {
+		if e.Agent.Selector != "best" || e.Agent.Config.Rethink > 0 { // with five futures, no more
 			continue
 		}
 		for i := range e.Steps {
@@ -162,6 +162,7 @@ func (r *DemoResult) String() string {
 			fmt.Fprintf(&b, "  best − %s: %+.3f [%+.3f, %+.3f]\n", strings.TrimPrefix(p.B, "muse-"), p.Success.Value, p.Success.Low, p.Success.High)
 		}
 	}
+	b.WriteString("  muse-second is muse-best that thinks doubtful decisions over and remembers the rooms (docs/second-thoughts.md)\n")
 	fmt.Fprintf(&b, "\nBrackets are 95 %% intervals by bootstrap over games. With %d games they are wide: take this as\n"+
 		"a look at the machinery. The result on all 134 unseen games stands in docs/results/README.md.\n", len(r.Games))
 	return b.String()
