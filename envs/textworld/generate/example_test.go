@@ -21,6 +21,6 @@ func Example() {
 	fmt.Println(game.ID())
 	fmt.Println(game.Goal())
 	// Output:
-	// pick_heat_then_place_in_recep-Plate-None-Fridge-generated/gen_7_000003
-	// heat some plate and put it in fridge.
+	// pick_heat_then_place_in_recep-Tomato-None-Countertop-generated/gen_7_000003
+	// put a hot tomato in countertop.
 }

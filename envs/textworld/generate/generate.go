@@ -26,7 +26,7 @@ import (
 
 // Version names the rules of generation: equal versions, options and numbers give the
 // same game.
-const Version = "1"
+const Version = "2"
 
 // Difficulty says how much there is to search.
 type Difficulty string
@@ -235,7 +235,7 @@ func (g *Generator) furnish(r *rand.Rand, b *textworld.Blueprint, m *roomModel, 
 		wants = 2
 	}
 	for ; have < wants; have++ {
-		i, ok := g.spot(r, b, want)
+		i, ok := g.spot(r, b, m, want)
 		if !ok {
 			return false
 		}
@@ -261,25 +261,38 @@ const lamp = "desklamp"
 // lampStands are where lamps stand in the shipped games.
 var lampStands = []string{"desk", "dresser", "shelf", "sidetable"}
 
-// spot is a place for the goal's object, by difficulty.
-func (g *Generator) spot(r *rand.Rand, b *textworld.Blueprint, want goal) (int, bool) {
+// spot is a place for the goal's object, by difficulty: at normal the kinds of
+// receptacles have it as often as in the training rooms.
+func (g *Generator) spot(r *rand.Rand, b *textworld.Blueprint, m *roomModel, want goal) (int, bool) {
 	var all, best []int
+	var weight []float64
+	total := 0.0
 	for i, rec := range b.Receptacles {
 		if rec.Type == want.target || !textworld.MayHold(rec.Type, want.object) {
 			continue
 		}
 		all = append(all, i)
+		w := m.dense[want.object][rec.Type]
+		weight, total = append(weight, w), total+w
 		if g.opt.Difficulty == Easy && !rec.Opens || g.opt.Difficulty == Hard && rec.Opens {
 			best = append(best, i)
 		}
 	}
-	if len(best) > 0 {
-		all = best
-	}
-	if len(all) == 0 {
+	switch {
+	case len(all) == 0:
 		return 0, false
+	case len(best) > 0:
+		return best[r.IntN(len(best))], true
+	case g.opt.Difficulty != Normal || total == 0:
+		return all[r.IntN(len(all))], true
 	}
-	return all[r.IntN(len(all))], true
+	k := r.Float64() * total
+	for i, w := range weight {
+		if k -= w; k < 0 && w > 0 {
+			return all[i], true
+		}
+	}
+	return all[len(all)-1], true // rounding
 }
 
 // Fingerprint tells games apart by what they are and not by their id: goal, names,

@@ -24,6 +24,8 @@ type roomModel struct {
 	shared   map[string]float64    // share of instances after the first that share a place with one of their type
 	contents map[string][][]string // what lay in instances of a type
 	objects  map[string]bool       // types that lie in such rooms
+	// dense is how many objects of a type lie in one receptacle of a type, on average.
+	dense map[string]map[string]float64 // object -> receptacle
 }
 
 // kinds of rooms by the hundreds of the scene number.
@@ -139,6 +141,17 @@ func (m *roomModel) finish(total map[string][3]int) {
 		m.shared[t] = float64(n[2]) / float64(n[0])
 	}
 	sort.Strings(m.types)
+	m.dense = map[string]map[string]float64{}
+	for t, lists := range m.contents {
+		for _, l := range lists {
+			for _, o := range l {
+				if m.dense[o] == nil {
+					m.dense[o] = map[string]float64{}
+				}
+				m.dense[o][t] += 1 / float64(len(lists))
+			}
+		}
+	}
 }
 
 // goalOf reads object and target from TASK ("pick_…-Mug-None-Shelf-12"), in lower case.
