@@ -64,7 +64,8 @@ func (r *Results) FillReadme(path, demo string) error {
 func (r *Results) Short() string {
 	var b strings.Builder
 	def, paper := ActingSetting, selfassess.Paper().String()
-	for _, actor := range []string{"base", "weak"} {
+	b.WriteString(r.shortTable())
+	for _, actor := range []string{"base"} {
 		var lines []string
 		for _, x := range []struct{ label, arm, set string }{
 			{"ReAct", "react", ""}, {"off: one sample", "muse-off", ""}, {"lowest", "muse-lowest", def}, {"random", "muse-random", ""}, {"**best**", "muse-best", def},
@@ -79,7 +80,7 @@ func (r *Results) Short() string {
 		if len(lines) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "Unseen games, actor `%s`, without adaptation:\n\n| choice | T | success | steps | games × seeds |\n|---|---|---|---|---|\n%s\n\n", actor, strings.Join(lines, "\n"))
+		fmt.Fprintf(&b, "The paper's loop, unseen games, actor `%s`, without adaptation:\n\n| choice | T | success | steps | games × seeds |\n|---|---|---|---|---|\n%s\n\n", actor, strings.Join(lines, "\n"))
 		best := r.find(wanted{actor: actor, arm: "muse-best", setting: def, adaptation: AdaptNone, trials: 1})
 		for _, arm := range []string{"muse-random", "muse-lowest"} {
 			set := ""
@@ -111,4 +112,29 @@ func (r *Results) Short() string {
 	}
 	fmt.Fprintf(&b, "Of the bars set before the runs %d are met, %d not, %d not measured: [docs/results](docs/results/README.md)\nhas them all, with intervals and the command of every row.", n[met], n[notMet], n[missing])
 	return b.String()
+}
+
+// shortTable is what acting on the assessment brings, an actor a line.
+func (r *Results) shortTable() string {
+	cell := func(x *ResultRow) string {
+		if x == nil {
+			return "–"
+		}
+		return interval(x.Success, x.CILow, x.CIHigh, "%.2f")
+	}
+	var lines []string
+	for _, actor := range []string{"weak", "base", "strong"} {
+		second := tableLine{arm: "muse-best", style: "second thoughts"}
+		none := r.line(actor, second, AdaptNone)
+		if none == nil {
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("| `%s` | %s | %s | %s | **%s** |", actor, cell(r.line(actor, tableLine{arm: "react"}, AdaptNone)),
+			cell(r.line(actor, tableLine{arm: "react", style: "failures forgotten"}, AdaptNone)), cell(none), cell(r.line(actor, second, AdaptTask))))
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return "Success on the 134 unseen games, temperature .5, [second thoughts](docs/second-thoughts.md):\n\n" +
+		"| actor | ReAct | ReAct that forgets its failures | MUSE | MUSE, after five episodes of the game |\n|---|---|---|---|---|\n" + strings.Join(lines, "\n") + "\n\n"
 }

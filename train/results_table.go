@@ -96,3 +96,43 @@ func dash(s string) string {
 	}
 	return s
 }
+
+// tableTargets are the bars of the paper's table.
+func (r *Results) tableTargets() {
+	second := tableLine{arm: "muse-best", style: "second thoughts"}
+	for _, actor := range []string{"base", "weak", "strong"} {
+		best := r.line(actor, second, AdaptTask)
+		if best == nil {
+			best = r.line(actor, second, AdaptNone)
+		}
+		react := r.line(actor, tableLine{arm: "react"}, AdaptNone)
+		t := Target{What: actor + ", second thoughts, best, adapted: success", Bar: "≥ .75", State: missing}
+		bar := .75
+		switch actor {
+		case "strong":
+			t.Bar, bar = "≥ .90", .9
+		case "weak":
+			t.Bar = "≥ 2 × ReAct"
+			if react != nil {
+				bar = 2 * *react.Success
+			}
+		}
+		if best != nil && react != nil {
+			t.Got = fmt.Sprintf("%s, ReAct %s", interval(best.Success, best.CILow, best.CIHigh, "%.3f"), interval(react.Success, react.CILow, react.CIHigh, "%.3f"))
+			t.State = verdict(*best.Success >= bar)
+		}
+		r.Targets = append(r.Targets, t)
+		if actor == "strong" {
+			continue
+		}
+		none := r.line(actor, second, AdaptNone)
+		c := r.pair(best, none)
+		t = Target{What: actor + ", second thoughts, best: adapted − not adapted, success", Bar: "≥ +.05", State: missing}
+		if c != nil {
+			t.Got, t.State = fmt.Sprintf("%s (%d games)", signed(c.Success), c.NTasks), verdict(c.Success.Value >= .05)
+		}
+		r.Targets = append(r.Targets, t)
+	}
+	best, random := r.line("base", second, AdaptNone), r.line("base", tableLine{arm: "muse-random", style: "second thoughts"}, AdaptNone)
+	r.difference("base, second thoughts: best − random, success", r.pair(best, random), .08)
+}

@@ -139,6 +139,7 @@ func (r *Results) judge() {
 	r.liftTarget("base", def)
 	r.assessTargets("base", def)
 	r.reflectionTarget()
+	r.tableTargets()
 	if r.assess("base", paper, AdaptNone, selfassess.PositionAll) == nil {
 		r.Assessment.Missing = append(r.Assessment.Missing, "base by "+paper+" on unseen games")
 	}
