@@ -212,8 +212,8 @@ func Train(ctx context.Context, es []Episode, emb selfassess.Embedder, c Config,
 	var p []float64
 	p, m.stack = stackRows(rows, byTask.z, byTask.fold)
 	rep.Alerts, rep.AlertSplit = alerts(es, rows, p, c.Positions), SplitTasks
-	m.trees, m.mem = c.fitTrees(rows)
-	m.mem.prune()
+	m.forest = c.fitForest(rows)
+	m.forest.mem.prune()
 	if m.ngrams, err = fitNGrams(rows); err != nil {
 		return nil, nil, err
 	}

@@ -254,7 +254,7 @@ func TestLoadRefusesDamage(t *testing.T) {
 	if _, err := Load(dir, nil); !errors.Is(err, ErrModel) || !strings.Contains(err.Error(), "assess train") {
 		t.Errorf("nothing there: %v", err)
 	}
-	f := (&Model{trees: &Trees{Nodes: [][]Node{{{Feature: 1, Left: 0}}}}, mem: &Memory{}, stack: Stack{W: []float64{1, 1}}}).file()
+	f := (&Model{forest: &forest{trees: &Trees{Nodes: [][]Node{{{Feature: 1, Left: 0}}}}, mem: &Memory{}}, stack: Stack{W: []float64{1, 1}}}).file()
 	b, _ := json.Marshal(f)
 	if err := os.WriteFile(filepath.Join(dir, FileModel), b, 0o644); err != nil {
 		t.Fatal(err)

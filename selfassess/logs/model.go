@@ -32,8 +32,7 @@ var ErrModel = errors.New("logs: not a usable model")
 // Model gives prefixes of episodes a probability of success. Immutable and safe for
 // concurrent use (if its embedder is).
 type Model struct {
-	trees  *Trees
-	mem    *Memory
+	forest *forest
 	ngrams ngrams
 	head   *selfassess.Model // nil without embeddings
 	stack  Stack             // weights of trees, head, n-grams, in this order
@@ -50,7 +49,7 @@ func (m *Model) Predict(ctx context.Context, rows []Row) ([]float64, error) {
 	}
 	out := make([]float64, len(rows))
 	for i := range rows {
-		z := []float64{m.trees.Logit(m.mem.with(&rows[i]))}
+		z := []float64{m.forest.logit(&rows[i])}
 		if head != nil {
 			z = append(z, head[i])
 		}
@@ -84,6 +83,7 @@ type file struct {
 	Stack    Stack    `json:"stack"`
 	Trees    *Trees   `json:"trees"`
 	Memory   *Memory  `json:"memory"`
+	Topics   *Topics  `json:"topics,omitempty"`
 	NGrams   ngrams   `json:"ngrams"`
 }
 
@@ -95,7 +95,7 @@ func (m *Model) Hash() string {
 }
 
 func (m *Model) file() file {
-	f := file{Format: ModelFormat, Features: FeatureVersion, Names: slices.Concat(FeatureNames, MemoryNames), Stack: m.stack, Trees: m.trees, Memory: m.mem, NGrams: m.ngrams}
+	f := file{Format: ModelFormat, Features: FeatureVersion, Names: slices.Concat(FeatureNames, MemoryNames), Stack: m.stack, Trees: m.forest.trees, Memory: m.forest.mem, Topics: m.forest.topics, NGrams: m.ngrams}
 	if m.head != nil {
 		f.Head = m.head.Hash()
 	}
@@ -142,7 +142,7 @@ func Load(dir string, open func() (selfassess.Embedder, error)) (*Model, error) 
 	if f.Format != ModelFormat || f.Features != FeatureVersion || len(f.Names) != len(FeatureNames)+len(MemoryNames) {
 		return nil, fmt.Errorf("%w: %s has format %q and counts %q, this version reads %q and %q; %s", ErrModel, path, f.Format, f.Features, ModelFormat, FeatureVersion, again)
 	}
-	if err := f.Trees.check(); err != nil {
+	if err := f.Trees.check(f.Topics); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w; %s", ErrModel, path, err, again)
 	}
 	parts := 2
@@ -152,7 +152,7 @@ func Load(dir string, open func() (selfassess.Embedder, error)) (*Model, error) 
 	if f.Memory == nil || len(f.Stack.W) != parts {
 		return nil, fmt.Errorf("%w: %s has no memory, or weights of %d parts; %s", ErrModel, path, len(f.Stack.W), again)
 	}
-	m := &Model{trees: f.Trees, mem: f.Memory, ngrams: f.NGrams, stack: f.Stack}
+	m := &Model{forest: &forest{f.Trees, f.Memory, f.Topics}, ngrams: f.NGrams, stack: f.Stack}
 	if f.Head == "" {
 		return m, nil
 	}
@@ -173,7 +173,11 @@ func Load(dir string, open func() (selfassess.Embedder, error)) (*Model, error) 
 }
 
 // check refuses trees that could not be walked.
-func (t *Trees) check() error {
+func (t *Trees) check(topics *Topics) error {
+	columns := len(FeatureNames) + len(MemoryNames)
+	if topics != nil {
+		columns += topics.n
+	}
 	if t == nil {
 		return errors.New("there are no trees")
 	}
@@ -183,7 +187,7 @@ func (t *Trees) check() error {
 		}
 		for i, n := range tree {
 			// Children come after their parent, so every walk ends.
-			if n.Feature >= len(FeatureNames)+len(MemoryNames) || n.Feature >= 0 && (n.Left <= i || n.Left+1 >= len(tree)) {
+			if n.Feature >= columns || n.Feature >= 0 && (n.Left <= i || n.Left+1 >= len(tree)) {
 				return fmt.Errorf("tree %d, node %d points nowhere", k, i)
 			}
 		}

@@ -37,6 +37,7 @@ func (c Config) Validate() error {
 	bad(sort.IntsAreSorted(c.Positions) && (len(c.Positions) == 0 || c.Positions[0] >= 1), "positions are %v, must ascend from 1 or more", c.Positions)
 	bad(c.Draws >= 1, "draws is %d, must be 1 or more", c.Draws)
 	bad(c.Folds >= 2, "folds is %d, must be 2 or more", c.Folds)
+	bad(c.Trees.Rows >= 0 && c.Trees.Rows <= 1 && c.Trees.Columns >= 0 && c.Trees.Columns <= 1, "rows %g and columns %g of a tree must lie in [0,1]", c.Trees.Rows, c.Trees.Columns)
 	bad(c.Trees.Trees >= 1 && c.Trees.Depth >= 1 && c.Trees.Rate > 0 && c.Trees.L2 > 0, "trees %+v: number, depth, rate and l2 must be above 0", c.Trees)
 	return errors.Join(errs...)
 }
@@ -53,23 +54,37 @@ func rowsAt(es []Episode, positions []int) []Row {
 // fitter fits on the rows train and returns logits of the rows test.
 type fitter func(ctx context.Context, train, test []Row) ([]float64, error)
 
-// treeLogits fits boosted trees on the counts and on memory.
+// treeLogits fits boosted trees on counts, memory and topics.
 func (c Config) treeLogits(_ context.Context, train, test []Row) ([]float64, error) {
-	t, mem := c.fitTrees(train)
+	f := c.fitForest(train)
 	out := make([]float64, len(test))
 	for i := range test {
-		out[i] = t.Logit(mem.with(&test[i]))
+		out[i] = f.logit(&test[i])
 	}
 	return out, nil
 }
 
-func (c Config) fitTrees(rows []Row) (*Trees, *Memory) {
+// forest are the trees and what they read.
+type forest struct {
+	trees  *Trees
+	mem    *Memory
+	topics *Topics // nil where there are none
+}
+
+// logit is the score of a row.
+func (f *forest) logit(r *Row) float64 { return f.trees.Logit(f.topics.beside(f.mem.with(r), r)) }
+
+func (c Config) fitForest(rows []Row) *forest {
 	y, w := make([]float64, len(rows)), make([]float64, len(rows))
 	for i := range rows {
 		y[i], w[i] = rows[i].Label(), rows[i].N
 	}
-	mem := remember(rows)
-	return FitTrees(mem.training(rows, c.Seed), y, w, c.Trees), &mem.all
+	mem, topics := remember(rows), fitTopics(rows, c.Seed)
+	x := mem.training(rows, c.Seed)
+	for i := range x {
+		x[i] = topics.beside(x[i], &rows[i])
+	}
+	return &forest{FitTrees(x, y, w, c.Trees), &mem.all, topics}
 }
 
 // ngramLogits is the baseline: one fit for each bucket of lengths.
