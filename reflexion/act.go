@@ -186,7 +186,7 @@ func (a *agent) imagine(ctx context.Context, c *Carry, tr *Trace, round int) ([]
 // candidate parses one continuation. recall is nil where the backend applied it.
 func (a *agent) candidate(o llm.Completion, r llm.Request, recall func([]llm.Pair, string) (string, bool), tr *Trace) Candidate {
 	cut := llm.Cut(o.Text, r)
-	if cut.Foreign {
+	if cut.Foreign || o.Foreign {
 		tr.Cut++
 	}
 	pairs, claim, ok := a.tmpl.Parse(cut.Text)

@@ -79,6 +79,7 @@ type Completion struct {
 	Finish       Finish
 	Tokens       int     // generated (forced ones included)
 	ForcedTokens int     // of these, given by Recall
+	Foreign      bool    // the backend cut it at a line that only the environment may write
 	LogProb      float64 // sum over sampled tokens at temperature 1; NaN where unknown
 	// Nothing is the model's probability, at the start of each imagined
 	// observation, that it is "Nothing happens."; nil where unknown.

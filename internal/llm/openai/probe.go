@@ -44,6 +44,17 @@ func (m *Model) Abilities(ctx context.Context) (Abilities, error) {
 	return a, nil
 }
 
+// single remembers that the server gives one continuation a call.
+func (m *Model) single() {
+	m.probing.Lock()
+	defer m.probing.Unlock()
+	if m.can != nil && m.can.N {
+		a := *m.can // the caller's own may be shared
+		a.N = false
+		m.can = &a
+	}
+}
+
 // probe starts with everything and takes back what is refused: servers answer an
 // unsupported field by 400, or ignore it without a word.
 func (m *Model) probe(ctx context.Context) (Abilities, error) {

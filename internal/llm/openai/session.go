@@ -117,6 +117,10 @@ func (s *session) Sample(ctx context.Context, r llm.Request) ([]llm.Completion, 
 	g.u.Requested = r.N
 	if r.N > 1 && can.N && !s.m.o.Repeatable {
 		err = g.fetch(ctx, -1)
+		if refused(err) && ctx.Err() == nil { // it took n when it was probed: another server by now, or another rule
+			s.m.single()
+			err = nil
+		}
 	}
 	if err == nil {
 		err = g.rest(ctx)
@@ -273,7 +277,7 @@ func (g *gather) completion(raw, reason string) llm.Completion {
 	if k.Foreign {
 		g.s.m.cuts.Add(1)
 	}
-	c := llm.Completion{Text: k.Text, Finish: k.Finish, Tokens: max(1, estimate(raw)), LogProb: math.NaN()}
+	c := llm.Completion{Text: k.Text, Finish: k.Finish, Foreign: k.Foreign, Tokens: max(1, estimate(raw)), LogProb: math.NaN()}
 	if c.Finish == "" {
 		c.Finish = llm.FinishStop
 		if reason == "length" || reason == "max_tokens" {
