@@ -38,6 +38,8 @@ type App struct {
 	results chan result
 	stale   bool
 	last    *Scene // what a click refers to
+
+	play *player // nil unless a person plays
 }
 
 // shown is an episode on the screen.
@@ -74,7 +76,7 @@ func (a *App) Screen() Screen { return a.screen }
 
 // At is the episode and the command that are watched; ok is false on other screens.
 func (a *App) At() (episode, command int, ok bool) {
-	return a.left.i, a.left.at, a.screen == ScreenEpisode || a.screen == ScreenCompare
+	return a.left.i, a.left.at, a.screen == ScreenEpisode || a.screen == ScreenCompare || a.screen == ScreenPlay
 }
 
 // Playing says whether commands follow each other by themselves.
@@ -125,6 +127,8 @@ func (a *App) Title() string {
 		return "muse: " + name + ": all keys"
 	case a.screen == ScreenList:
 		return fmt.Sprintf("muse: %s: list, %s, row %d of %d", name, Filters[a.list.filter].Name, min(a.list.at+1, len(a.list.rows)), len(a.list.rows))
+	case a.screen == ScreenPlay:
+		return fmt.Sprintf("muse: you play, step %d", a.left.at+1)
 	case a.screen == ScreenRun:
 		return "muse: " + name + ": the run as a whole"
 	case a.screen == ScreenCompare:

@@ -16,6 +16,8 @@ func (a *App) Scene() *Scene {
 		if v := a.view(a.left); v != nil {
 			s = v.Draw(w, h, t)
 		}
+	case ScreenPlay:
+		s = a.drawPlay(w, h, t)
 	case ScreenCompare:
 		if l, r := a.view(a.left), a.view(a.right); l != nil && r != nil {
 			s = DrawCompare(l, r, w, h, t)

@@ -57,7 +57,10 @@ func (e *Episode) state(n int) []float64 {
 		return e.Start.Numbers
 	}
 	n = min(n, len(e.Steps))
-	if n == 0 {
+	if n > 0 && e.Steps[n-1].pending() {
+		n--
+	}
+	if n <= 0 {
 		return e.Start.Numbers
 	}
 	if x := e.Steps[n-1].Observation.Numbers; len(x) >= gridarm.StateSize {

@@ -191,8 +191,12 @@ func drawArmReal(s *Scene, t *Theme, b Box, e *Episode, i int) {
 	s.Clip(b.Inset(1))
 	defer s.Unclip()
 	left, rest := b.Inset(5).cutLeft(laneScore)
-	s.Text(left.X, left.Y-1, styleHead, t.Real, "What happened")
 	st := &e.Steps[i]
+	if st.pending() {
+		s.Text(left.X, left.Y-1, styleHead, t.Real, "Your move")
+		return
+	}
+	s.Text(left.X, left.Y-1, styleHead, t.Real, "What happened")
 	s.Text(left.X, left.Y+17, styleSmall, t.Ink, fmt.Sprintf("reward %.2f", st.Reward))
 	y := left.Y + 33
 	if st.Success {

@@ -11,6 +11,7 @@ const (
 	ScreenEpisode
 	ScreenCompare
 	ScreenRun
+	ScreenPlay // a person plays
 )
 
 // Control is something that can be done: with which keys, where, and what it is.
@@ -23,6 +24,7 @@ type Control struct {
 
 var (
 	watching = []Screen{ScreenEpisode, ScreenCompare}
+	looking  = []Screen{ScreenEpisode, ScreenCompare, ScreenPlay}
 	lists    = []Screen{ScreenList, ScreenRun}
 )
 
@@ -40,21 +42,23 @@ var Controls = []Control{
 	{"play", []string{"space"}, "play or pause", watching},
 	{"next", []string{"right", "."}, "next command", watching},
 	{"back", []string{"left", ","}, "command before", watching},
+	{"next", []string{"pagedown"}, "in a game: look one step on", []Screen{ScreenPlay}},
+	{"back", []string{"pageup"}, "in a game: look one step back", []Screen{ScreenPlay}},
 	{"skip", []string{"pagedown"}, "ten commands on", watching},
 	{"skipback", []string{"pageup"}, "ten commands back", watching},
 	{"first", []string{"home"}, "first command", watching},
 	{"last", []string{"end"}, "last command", watching},
 	{"slower", []string{"["}, "play slower", watching},
 	{"faster", []string{"]"}, "play faster", watching},
-	{"lowest", []string{"l"}, "to the command with the lowest P of the chosen future", watching},
-	{"surprise", []string{"s"}, "to the next surprise: P jumps by 0.25, or the command had no effect though another answer was imagined", watching},
+	{"lowest", []string{"l"}, "to the command with the lowest P of the chosen future", looking},
+	{"surprise", []string{"s"}, "to the next surprise: P jumps by 0.25, or the command had no effect though another answer was imagined", looking},
 	{"nextepisode", []string{"n", "down"}, "next episode of the list", watching},
 	{"prevepisode", []string{"p", "up"}, "episode before it", watching},
 	{"compare", []string{"c"}, "two episodes side by side: the same task first; again for one", watching},
 	{"partner", []string{"tab"}, "another episode on the right", []Screen{ScreenCompare}},
 	{"swap", []string{"x"}, "left and right change places", []Screen{ScreenCompare}},
 	{"list", []string{"escape", "backspace"}, "back to the list", []Screen{ScreenEpisode, ScreenCompare, ScreenRun}},
-	{"run", []string{"r"}, "the run as a whole: agents, reliability, learning", nil},
+	{"run", []string{"r"}, "the run as a whole: agents, reliability, learning", []Screen{ScreenList, ScreenEpisode, ScreenCompare, ScreenRun}},
 	{"zoomin", []string{"+", "="}, "larger", nil},
 	{"zoomout", []string{"-"}, "smaller", nil},
 	{"zoomreset", []string{"0"}, "normal size", nil},
@@ -97,6 +101,7 @@ var hints = map[Screen]string{
 	ScreenList:    "↑ ↓ choose    enter watch    1–7 filter    / search    r the run as a whole    t theme    ? all keys    q quit",
 	ScreenEpisode: "space play    ← → step    l lowest confidence    s next surprise    c compare    n p other episodes    esc list    ? all keys    q quit",
 	ScreenCompare: "space play    ← → step    tab other episode on the right    x swap    c one episode    esc list    ? all keys    q quit",
+	ScreenPlay:    "",
 	ScreenRun:     "↑ ↓ choose an agent    esc list    ? all keys    q quit",
 }
 
@@ -106,46 +111,47 @@ func drawHelp(s *Scene, t *Theme, b Box) {
 	shade.A = 235
 	s.Rect(Box{0, 0, s.W, s.H}, shade)
 	in := panel(s, t, b.Inset(24), "Keys (the mouse does the same: click rows and buttons, drag in the P(success) diagram, turn the wheel)")
-	names := []struct {
-		title string
-		on    func(c *Control) bool
-	}{
-		{"List of episodes, the run as a whole", func(c *Control) bool {
-			return c.On != nil && (c.onScreen(ScreenList) || c.onScreen(ScreenRun)) && !c.onScreen(ScreenEpisode)
-		}},
-		{"Watching an episode, comparing two", func(c *Control) bool { return c.On != nil && (c.onScreen(ScreenEpisode) || c.onScreen(ScreenCompare)) }},
-		{"Everywhere", func(c *Control) bool { return c.On == nil }},
-	}
 	w := in.W / 2
-	for k, g := range names {
-		col := Box{in.X, in.Y, w - 16, in.H}
-		y := in.Y
-		if k > 0 {
-			col.X += w
-		}
-		if k == 2 {
-			col.X, y = in.X, in.Y+in.H*.48
-		}
-		s.Text(col.X, y, styleHead, t.Choice, g.title)
+	left, right := Box{in.X, in.Y, w - 16, in.H}, Box{in.X + w, in.Y, w - 16, in.H}
+	group := func(b *Box, title string, on func(c *Control) bool) {
+		y := b.Y
+		s.Text(b.X, y, styleHead, t.Choice, title)
 		y += 22
 		for i := range Controls {
 			c := &Controls[i]
-			if !g.on(c) {
+			if !on(c) {
 				continue
 			}
-			s.Text(col.X, y, styleMonoB, t.Ink, Ellipsis(styleMonoB, strings.Join(c.Keys, " "), 118))
-			y += max(styleSmall.Line(), s.TextIn(Box{col.X + 124, y, col.W - 124, 3 * styleSmall.Line()}, styleSmall, t.Ink, c.What)) + 3
+			s.Text(b.X, y, styleMonoB, t.Ink, Ellipsis(styleMonoB, strings.Join(c.Keys, " "), 118))
+			y += max(styleSmall.Line(), s.TextIn(Box{b.X + 124, y, b.W - 124, 3 * styleSmall.Line()}, styleSmall, t.Ink, c.What)) + 3
 		}
+		b.Y = y + 10
 	}
-	y := in.Y + in.H*.74
-	s.Text(in.X, y, styleHead, t.Choice, "Signs")
-	y += 22
-	for _, l := range []string{
-		"P: probability that the episode succeeds, as the agent's self-assessment sees it.",
+	words := func(b *Box, title string, lines ...string) {
+		y := b.Y
+		if title != "" {
+			s.Text(b.X, y, styleHead, t.Choice, title)
+			y += 22
+		}
+		for _, l := range lines {
+			y += s.TextIn(Box{b.X, y, b.W, 3 * styleSmall.Line()}, styleSmall, t.Ink, l) + 2
+		}
+		b.Y = y + 10
+	}
+	everywhere := func(c *Control) bool { return c.On == nil || c.onScreen(ScreenList) && c.onScreen(ScreenEpisode) }
+	group(&left, "List of episodes, the run as a whole", func(c *Control) bool {
+		return !everywhere(c) && (c.onScreen(ScreenList) || c.onScreen(ScreenRun) && !c.onScreen(ScreenEpisode))
+	})
+	group(&left, "Everywhere", everywhere)
+	words(&left, "Signs",
+		"P: probability that the episode succeeds, as the agent's self-assessment sees it. ψ1 … ψN: that it succeeds within so many N-ths of the time; ψN is P.",
 		"Thick frame and arrow: the chosen future. Tick or ≠ beside an imagined answer: it came true, or not.",
-		"Ring beside a receptacle: the task names its kind. Underlined object: new in the last answer.",
-		"Thick lid: closed; lifted lid: open. Dashed line: the agent's last way.",
-	} {
-		y += s.TextIn(Box{in.X, y, w - 16, 2 * styleSmall.Line()}, styleSmall, t.Ink, l) + 2
-	}
+		"Ring beside a receptacle: the task names its kind. Underlined object: new in the last answer. Thick lid: closed; lifted lid: open. Dashed line: the agent's last way.",
+		"Table of the arm: rings are the goal, a thick dark edge is contact; lines are named below the table.")
+	group(&right, "Watching an episode, comparing two", func(c *Control) bool {
+		return !everywhere(c) && (c.onScreen(ScreenEpisode) || c.onScreen(ScreenCompare))
+	})
+	group(&right, "Playing a game (muse play --window)", func(c *Control) bool { return c.onScreen(ScreenPlay) && !c.onScreen(ScreenEpisode) && !everywhere(c) })
+	words(&right, "", "Text: type a command and press enter, or choose one with up and down; tab completes, escape clears, the word quit ends.",
+		"Arm: the keys below the table, or a click on them.")
 }

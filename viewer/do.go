@@ -32,6 +32,8 @@ func (a *App) Do(act Action) {
 	case "filter":
 		l.filter = min(max(act.Index, 0), len(Filters)-1)
 		a.refilter()
+	case "suggest":
+		a.suggest(act.Index)
 	case "search":
 		l.typing = true
 	case "arm":

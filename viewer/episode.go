@@ -66,15 +66,18 @@ func (v *View) draw(s *Scene, t *Theme, b Box) {
 func (v *View) header(s *Scene, t *Theme, b Box) {
 	e := v.Episode
 	right := b.X + b.W - 2
-	word := "failed"
-	c := t.Bad
-	if e.Success {
-		word, c = "solved", t.Good
-	}
 	st := Style{Bold, 15}
-	w := Measure(st, word)
-	s.Text(right-w, b.Y, st, c, word)
-	outcome(s, t, right-w-20, b.Y+3, 14, e.Success)
+	if e.open() {
+		s.TextRight(right, b.Y, st, t.Choice, "in progress")
+	} else {
+		word, c := "failed", t.Bad
+		if e.Success {
+			word, c = "solved", t.Good
+		}
+		w := Measure(st, word)
+		s.Text(right-w, b.Y, st, c, word)
+		outcome(s, t, right-w-20, b.Y+3, 14, e.Success)
+	}
 	pos := fmt.Sprintf("%s %d of %d", e.unit(), v.at()+1, len(e.Steps))
 	if len(e.Steps) == 0 {
 		pos = "no " + e.unit() + "s"
@@ -133,14 +136,27 @@ func (v *View) game(s *Scene, t *Theme, b Box) {
 		y += s.TextIn(Box{in.X, y, in.W, 2 * styleSmall.Line()}, styleSmall, t.Soft, "thought: "+th)
 	}
 	y += 2
-	y += s.TextIn(Box{in.X, y, in.W, 2 * styleMonoB.Line()}, Style{MonoBold, 13}, t.Choice, "> "+st.Action.String())
+	if !st.pending() {
+		y += s.TextIn(Box{in.X, y, in.W, 2 * styleMonoB.Line()}, Style{MonoBold, 13}, t.Choice, "> "+st.Action.String())
+	}
 	y += 2
 	c := t.Ink
 	if st.Nothing() {
 		c = t.Bad
 	}
+	if st.pending() {
+		words := "Your move."
+		if len(st.Trace.Candidates) > 0 {
+			words += " Beside it: what the agent would do."
+		}
+		y += s.TextIn(Box{in.X, y, in.W, 3 * styleBody.Line()}, styleBody, t.Soft, words)
+		if at == 0 {
+			s.TextIn(Box{in.X, y, in.W, in.Y + in.H - y}, styleBody, t.Ink, e.Room)
+			return
+		}
+	}
 	y += s.TextIn(Box{in.X, y, in.W, in.Y + in.H - y}, styleBody, c, st.Observation.String())
-	if at == len(e.Steps)-1 && y+styleHead.Line() < in.Y+in.H {
+	if at == len(e.Steps)-1 && !e.open() && y+styleHead.Line() < in.Y+in.H {
 		outcome(s, t, in.X, y+3, 12, e.Success)
 		s.Text(in.X+17, y+1, styleHead, t.Ink, Ellipsis(styleHead, "The episode ends here: "+e.ending(), in.W-18))
 		y += styleHead.Line()
@@ -212,7 +228,11 @@ func difference(a, b []string) int {
 func (v *View) why(s *Scene, t *Theme, b Box) {
 	e := v.Episode
 	title := "Why it failed"
-	if e.Success {
+	lines := Explain
+	switch {
+	case e.open():
+		title, lines = "So far", soFar
+	case e.Success:
 		title = "How it was solved"
 	}
 	in := panel(s, t, b, title)
@@ -221,7 +241,7 @@ func (v *View) why(s *Scene, t *Theme, b Box) {
 	line := styleSmall.Line()
 	body, foot := in.cut(in.H - line)
 	y := body.Y
-	for _, l := range Explain(e) {
+	for _, l := range lines(e) {
 		y += s.TextIn(Box{body.X, y, body.W, min(2*line, body.Y+body.H-y)}, styleSmall, t.Ink, l) + 1
 	}
 	if e.Reflection != "" && y+line < body.Y+body.H {
@@ -234,7 +254,7 @@ func (v *View) why(s *Scene, t *Theme, b Box) {
 	if e.Usage.Estimated {
 		unit = " (estimated)"
 	}
-	if e.IsArm() { // nothing is written, so nothing is paid for
+	if e.IsArm() || e.open() && e.Usage.Calls == 0 { // nothing is written, so nothing is paid for
 		return
 	}
 	cost := fmt.Sprintf("Cost: %s of %s tokens written so far, %s%s", count(so), count(e.Usage.CompletionTokens), plural(e.Usage.Calls, "call"), unit)

@@ -16,6 +16,9 @@ func (a *App) Key(key string) {
 		a.help, a.stale = false, true
 		return
 	}
+	if a.play != nil && a.playKey(key) {
+		return
+	}
 	if act, ok := byKey(key, a.screen); ok {
 		a.Do(act)
 	}
@@ -84,7 +87,7 @@ func (a *App) Wheel(notches float64) {
 	switch a.screen {
 	case ScreenList:
 		a.selectRow(a.list.at - 3*n)
-	case ScreenEpisode, ScreenCompare:
+	case ScreenEpisode, ScreenCompare, ScreenPlay:
 		a.goTo(a.left.at - n)
 	}
 }

@@ -203,6 +203,10 @@ func drawReal(s *Scene, t *Theme, b Box, e *Episode, i int) {
 	s.Clip(b.Inset(1))
 	defer s.Unclip()
 	left, chips := b.Inset(5).cutLeft(laneScore)
+	if e.Steps[i].pending() {
+		s.Text(left.X, left.Y-1, styleHead, t.Real, "Your move")
+		return
+	}
 	s.Text(left.X, left.Y-1, styleHead, t.Real, "What happened")
 	y := left.Y + 17
 	if c := e.Steps[i].Chosen(); c != nil && len(c.Pairs) > 0 {
@@ -230,6 +234,9 @@ func drawReal(s *Scene, t *Theme, b Box, e *Episode, i int) {
 			break
 		}
 		x := &e.Steps[i+j]
+		if x.pending() {
+			break
+		}
 		ink := t.Ink
 		if j > 0 {
 			ink = t.Soft

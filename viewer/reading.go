@@ -52,6 +52,9 @@ func (a *App) Tick(seconds float64) {
 			more = false
 		}
 	}
+	if a.play != nil {
+		a.poll()
+	}
 	seconds = min(max(seconds, 0), 1) // a sleeping window doesn't jump when it wakes
 	if a.Follow {
 		if a.polled += seconds; a.polled >= 1 {

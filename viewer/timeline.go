@@ -76,16 +76,18 @@ func drawTimeline(s *Scene, t *Theme, b Box, e *Episode, at int) {
 		}
 	}
 	if !any {
-		s.Text(plot.X+8, plot.Y+plot.H/2-22, styleBody, t.Soft, Ellipsis(styleBody, "This agent acts without self-assessment.", plot.W-16))
+		s.Text(plot.X+8, plot.Y+plot.H/2-22, styleBody, t.Soft, Ellipsis(styleBody, map[bool]string{true: "Nobody assesses this game.", false: "This agent acts without self-assessment."}[e.open()], plot.W-16))
 	}
 	// What it was the probability of.
 	v := 0.0
 	if e.Success {
 		v = 1
 	}
-	s.Dashed([]Point{{plot.X, y(v)}, {plot.X + plot.W, y(v)}}, t.Real, 1.5, 4)
-	outcome(s, t, plot.X+plot.W+6, y(v)-6, 12, e.Success)
-	s.Text(plot.X+plot.W+21, y(v)-8, styleSmall, t.Real, map[bool]string{true: "solved", false: "failed"}[e.Success])
+	if e.open() {
+		s.Text(plot.X+plot.W+6, plot.Y+plot.H/2-8, styleSmall, t.Real, "open")
+	} else {
+		drawOutcomeLine(s, t, plot, y(v), e.Success)
+	}
 	// Where we are.
 	if at >= 0 && at < n {
 		cx := x(at)
@@ -105,6 +107,13 @@ func drawTimeline(s *Scene, t *Theme, b Box, e *Episode, at int) {
 		s.Text(plot.X+(plot.W-w)/2, yy, styleTiny, t.Bad, legend)
 	}
 	s.Hits = append(s.Hits, Hit{Box: Box{plot.X, in.Y - 4, plot.W, in.H + 8}, Action: Action{Do: "scrub"}, Drag: true})
+}
+
+// drawOutcomeLine draws what really came of it, 1 or 0, at y.
+func drawOutcomeLine(s *Scene, t *Theme, plot Box, y float64, won bool) {
+	s.Dashed([]Point{{plot.X, y}, {plot.X + plot.W, y}}, t.Real, 1.5, 4)
+	outcome(s, t, plot.X+plot.W+6, y-6, 12, won)
+	s.Text(plot.X+plot.W+21, y-8, styleSmall, t.Real, map[bool]string{true: "solved", false: "failed"}[won])
 }
 
 // quantiles is the number N of ψ in an episode's chosen futures, 0 where there are none.

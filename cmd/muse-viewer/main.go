@@ -51,6 +51,7 @@ func run(args []string, start time.Time) error {
 	live := fs.Bool("live", false, "follow a run that is still being written")
 	episode := fs.Int("episode", 0, "episode to open, from 1; 0 shows the list")
 	size := fs.String("size", "1280x800", "of the window, in logical pixels")
+	play := fs.Bool("play", false, "play the game that another program sends on standard input (muse play --window starts it)")
 	file := fs.String("report", "", "write the speed of the window to this JSON file at the end")
 	fs.Usage = func() {
 		fmt.Fprintln(fs.Output(), "usage: muse-viewer [flags] RUN\n\nShows a run folder in a window; press ? there for all keys.")
@@ -61,17 +62,21 @@ func run(args []string, start time.Time) error {
 	} else if err != nil {
 		return fmt.Errorf("%w: %v", errUsage, err)
 	}
-	if fs.NArg() != 1 {
-		return fmt.Errorf("%w: want one run folder, got %d; muse-viewer --help", errUsage, fs.NArg())
-	}
 	th, err := viewer.ThemeByName(*theme)
 	if err != nil {
 		return fmt.Errorf("%w: %v", errUsage, err)
 	}
-	o := window.Options{Title: "muse: " + fs.Arg(0)}
+	o := window.Options{Title: "muse"}
 	if n, err := fmt.Sscanf(*size, "%dx%d", &o.Width, &o.Height); n != 2 || err != nil || o.Width < 320 || o.Height < 240 {
 		return fmt.Errorf("%w: --size %q: want WIDTHxHEIGHT, at least 320x240", errUsage, *size)
 	}
+	if *play && fs.NArg() == 0 {
+		return show(viewer.NewPlaying(viewer.NewGame(os.Stdin, os.Stdout), th), o, *file, start)
+	}
+	if fs.NArg() != 1 {
+		return fmt.Errorf("%w: want one run folder, got %d; muse-viewer --help", errUsage, fs.NArg())
+	}
+	o.Title += ": " + fs.Arg(0)
 	r, err := viewer.Open(fs.Arg(0), viewer.OpenOptions{})
 	if err != nil {
 		return err
@@ -84,6 +89,11 @@ func run(args []string, start time.Time) error {
 		}
 		app.Open(*episode - 1)
 	}
+	return errors.Join(show(app, o, *file, start), r.Close())
+}
+
+// show opens the window, and writes how fast it was to file unless that is "".
+func show(app *viewer.App, o window.Options, file string, start time.Time) error {
 	var rep report
 	var first, last time.Time
 	o.Ready = func() {
@@ -97,8 +107,8 @@ func run(args []string, start time.Time) error {
 		rep.SlowMS = max(rep.SlowMS, float64(now.Sub(last).Microseconds())/1000)
 		last = now
 	}
-	err = errors.Join(window.Run(app, o), r.Close())
-	if err == nil && *file != "" {
+	err := window.Run(app, o)
+	if err == nil && file != "" {
 		rep.Seconds = last.Sub(first).Seconds()
 		if rep.Seconds > 0 {
 			rep.FPS = float64(rep.Frames-1) / rep.Seconds
@@ -107,7 +117,7 @@ func run(args []string, start time.Time) error {
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(*file, append(b, '\n'), 0o644)
+		return os.WriteFile(file, append(b, '\n'), 0o644)
 	}
 	return err
 }

@@ -20,11 +20,13 @@ func playGridarmCmd(a *app) *cobra.Command {
 	var o gridarm.Options
 	var seed uint64
 	var episode int
+	var w windowFlags
 	c := &cobra.Command{
 		Use: "gridarm [TASK]", Short: "Move the arm by keyboard",
 		Long: "Plays one task (default push) in text pictures, from above and from the side. On a terminal each\n" +
-			"key is a decision; otherwise each character of a line is.\n\n" + gridarmKeys,
-		Example: "  muse play gridarm drawer-open --seed 3\n  echo xxxxxxxxxxxxxxxxxxxx | muse play gridarm pick-place",
+			"key is a decision; otherwise each character of a line is. --window plays in a window (make viewer),\n" +
+			"where --worldmodel shows at each decision how likely success is, and what the model would do.\n\n" + gridarmKeys,
+		Example: "  muse play gridarm drawer-open --seed 3\n  muse play gridarm reach --window --worldmodel runs/worldmodel-x\n  echo xxxxxxxxxxxxxxxxxxxx | muse play gridarm pick-place",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return exactArgs(1, "at most one task")(c, args)
@@ -49,6 +51,15 @@ func playGridarmCmd(a *app) *cobra.Command {
 			if o.MaxSteps < 1 {
 				return usagef("--max-steps is %d; at least 1 is needed", o.MaxSteps)
 			}
+			if err := w.check(c, "worldmodel", "futures"); err != nil {
+				return err
+			}
+			if w.futures < 0 || w.futures > 32 {
+				return usagef("--futures is %d; it must lie between 0 and 32", w.futures)
+			}
+			if w.window {
+				return a.playArmWindow(c.Context(), tasks[0], o, seed, episode, &w)
+			}
 			env, err := gridarm.New(tasks[0], o)
 			if err != nil {
 				return usageError{err}
@@ -57,6 +68,9 @@ func playGridarmCmd(a *app) *cobra.Command {
 			return a.playGridarm(c.Context(), env, seed, episode)
 		},
 	}
+	w.add(c)
+	c.Flags().StringVar(&w.model, "worldmodel", "", "run folder of muse train worldmodel, or its model.safetensors, that watches in the window")
+	c.Flags().IntVar(&w.futures, "futures", 8, "with --worldmodel: decisions that it imagines ahead")
 	c.Flags().Uint64Var(&seed, "seed", 0, "seed of the episode")
 	c.Flags().IntVar(&episode, "episode", 0, "number of the episode")
 	c.Flags().IntVar(&o.MaxSteps, "max-steps", gridarm.DefaultMaxSteps, "limit of decisions")
@@ -175,14 +189,13 @@ func (p *armPlay) keys(ctx context.Context, f *os.File) error {
 // press does what a key means; said are words about it.
 func (p *armPlay) press(ctx context.Context, k rune) (said string, quit bool, err error) {
 	act := make([]float32, gridarm.ActionSize)
-	way := map[rune][2]int{'d': {0, 1}, 'a': {0, -1}, 'w': {1, 1}, 's': {1, -1}, 'r': {2, 1}, 'f': {2, -1}}
 	size := float32(1)
 	if k >= 'A' && k <= 'Z' {
 		k, size = k-'A'+'a', .2
 	}
-	switch m, ok := way[k]; {
+	switch m, ok := armWays[k]; {
 	case ok:
-		act[m[0]] = float32(m[1]) * size
+		act[m.axis] = m.sign * size
 	case k == 'o':
 		p.effort = -1
 	case k == 'c':

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -61,12 +60,8 @@ func (a *app) watchWindow(c *cobra.Command, path string, f watchFlags) error {
 	if err := openable(path); err != nil { // told here, whatever else is missing
 		return err
 	}
-	if runtime.GOOS == "linux" || runtime.GOOS == "freebsd" {
-		_, x := a.getenv("DISPLAY")
-		_, w := a.getenv("WAYLAND_DISPLAY")
-		if !x && !w {
-			return errors.New("there is no display here (DISPLAY is not set): use muse watch --http for the browser, muse render for pictures, or install a virtual display (apt-get install xvfb; xvfb-run muse watch …)")
-		}
+	if err := a.display("use muse watch --http for the browser, muse render for pictures, or install a virtual display (apt-get install xvfb; xvfb-run muse watch …)"); err != nil {
+		return err
 	}
 	prog, err := findViewer()
 	if err != nil {
