@@ -1,10 +1,12 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/muse-agent/muse/internal/llm"
 	"github.com/muse-agent/muse/internal/llm/embedded"
@@ -51,11 +53,13 @@ func (c DPOConfig) Validate() error {
 	return errors.Join(errs...)
 }
 
-// PreferencePair is one lost trial with a reflection after which the task went
-// better, and one after which it went worse.
+// PreferencePair is a reflection after which a task went better, and one after
+// which it went worse.
 type PreferencePair struct {
-	Trial                 *LostTrial
-	Better, Worse         string
+	Better, Worse string
+	// Trial is the lost one that Better is about, Other that of Worse: the same one
+	// where several reflections were tried on it.
+	Trial, Other          *LostTrial
 	RateBetter, RateWorse float64
 }
 
@@ -71,9 +75,65 @@ func PreferencePairs(ls []*LostTrial) []PreferencePair {
 		for _, a := range l.Reflections {
 			for _, b := range l.Reflections {
 				if a.rate() > b.rate() {
-					out = append(out, PreferencePair{l, a.Text, b.Text, a.rate(), b.rate()})
+					out = append(out, PreferencePair{a.Text, b.Text, l, l, a.rate(), b.rate()})
 				}
 			}
+		}
+	}
+	return out
+}
+
+// ReflectedTrials are the lost trials of runs that were reflected on and played again
+// by somebody who had read that: each with one reflection and one outcome.
+func ReflectedTrials(es []*Episode) []*LostTrial {
+	var out []*LostTrial
+	for i, e := range es[:max(0, len(es)-1)] {
+		next := es[i+1]
+		if e.Success || e.Reflection == "" || e.Final || next.Unit != e.Unit || next.Trial != e.Trial+1 || !slices.Contains(next.Reflections, e.Reflection) {
+			continue
+		}
+		a := TriedAdvice{Text: e.Reflection, Plays: 1}
+		if next.Success {
+			a.Wins = 1
+		}
+		out = append(out, &LostTrial{
+			Format: PreferenceFormat, Unit: e.ID, Final: true, Task: e.Task, TaskType: e.TaskType, Goal: e.Goal, Room: e.Room,
+			Model: e.Agent.Model, Given: e.Reflections, Plan: e.Plan, Pairs: e.Pairs(), Reflections: []TriedAdvice{a},
+		})
+	}
+	return out
+}
+
+// pairsAcross bounds the pairs of one preferred reflection in [PairsOfTrials].
+const pairsAcross = 4
+
+// PairsOfTrials pairs reflections between a failure and a success with those between
+// two failures (paper, Alg. 3; reflections follow lost trials only, so there is none
+// between a success and a failure): of the same game where there are any, else of the
+// same type of task, at most four for each. The prompts of a pair differ.
+func PairsOfTrials(ls []*LostTrial) []PreferencePair {
+	var out []PreferencePair
+	for i, good := range ls {
+		if len(good.Reflections) != 1 || good.Reflections[0].Wins == 0 {
+			continue
+		}
+		var other []*LostTrial
+		for _, bad := range ls {
+			if bad.TaskType == good.TaskType && len(bad.Reflections) == 1 && bad.Reflections[0].Wins == 0 && bad.Reflections[0].Text != good.Reflections[0].Text {
+				other = append(other, bad)
+			}
+		}
+		far := func(l *LostTrial) int {
+			if l.Task == good.Task {
+				return 0
+			}
+			return 1
+		}
+		slices.SortStableFunc(other, func(a, b *LostTrial) int {
+			return cmp.Or(far(a)-far(b), cmp.Compare(rng.Seed(0, "pair", i, a.Unit), rng.Seed(0, "pair", i, b.Unit)))
+		})
+		for _, bad := range other[:min(len(other), pairsAcross)] {
+			out = append(out, PreferencePair{good.Reflections[0].Text, bad.Reflections[0].Text, good, bad, good.Reflections[0].rate(), 0})
 		}
 	}
 	return out
@@ -175,7 +235,6 @@ func DPO(ctx context.Context, r *Run, name string, m llm.Model, ls []*LostTrial,
 		return nil, err
 	}
 	rep := &DPOReport{Model: s.ad.Base, Config: c, Params: s.ad.Params()}
-	pairs := PreferencePairs(ls)
 	var games []string
 	for _, l := range ls { // of all trials: the split is the same as that of SFT where the games are
 		games = append(games, l.Task)
@@ -185,6 +244,14 @@ func DPO(ctx context.Context, r *Run, name string, m llm.Model, ls []*LostTrial,
 	for _, g := range rep.Held {
 		held[g] = true
 	}
+	sides := map[bool][]*LostTrial{}
+	for _, l := range ls {
+		sides[held[l.Task]] = append(sides[held[l.Task]], l)
+	}
+	pairs := PreferencePairs(ls)
+	for _, side := range []bool{false, true} { // both texts of a pair are learnt, or held out
+		pairs = append(pairs, PairsOfTrials(sides[side])...)
+	}
 	limit := min(c.MaxTokens, s.base.Spec.Context)
 	coin := rng.New(c.Seed, "shuffled preferences")
 	var learn, test []lora.Preference
@@ -192,10 +259,10 @@ func DPO(ctx context.Context, r *Run, name string, m llm.Model, ls []*LostTrial,
 	seen := map[string]bool{}
 	for _, p := range pairs {
 		if c.Shuffle && !held[p.Trial.Task] && coin.IntN(2) == 0 {
-			p.Better, p.Worse = p.Worse, p.Better
+			p.Better, p.Worse, p.Trial, p.Other = p.Worse, p.Better, p.Other, p.Trial
 		}
 		better, err := answer(s.enc, p.Trial, p.Better, limit)
-		worse, err2 := answer(s.enc, p.Trial, p.Worse, limit)
+		worse, err2 := answer(s.enc, p.Other, p.Worse, limit)
 		if err := errors.Join(err, err2); err != nil {
 			return nil, fmt.Errorf("train: trial %s: %w", p.Trial.Unit, err)
 		}
@@ -266,15 +333,20 @@ func DPO(ctx context.Context, r *Run, name string, m llm.Model, ls []*LostTrial,
 	return rep, r.WriteJSON(FileMSAReport, rep)
 }
 
-// reference scores the texts under the base model, once.
+// reference scores the texts under the base model, once, and keeps what the blocks
+// below the adapter compute.
 func (s *student) reference(ps []lora.Preference) error {
 	ss := make([]lora.Sequence, 0, 2*len(ps))
 	for _, p := range ps {
 		ss = append(ss, p.Preferred, p.Dispreferred)
 	}
-	sums, err := s.net.LogProbs(nil, ss, s.cfg.Workers)
+	if err := s.net.Prepare(s.ad, ss, s.cfg.Workers); err != nil {
+		return err
+	}
+	sums, err := s.net.LogProbs(s.ad, ss, s.cfg.Workers) // the adapter still changes nothing
 	for i := range ps {
 		if err == nil {
+			ps[i].Preferred, ps[i].Dispreferred = ss[2*i], ss[2*i+1]
 			ps[i].RefPreferred, ps[i].RefDispreferred = sums[2*i], sums[2*i+1]
 		}
 	}

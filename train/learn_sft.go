@@ -132,6 +132,11 @@ func SFT(ctx context.Context, r *Run, name string, m llm.Model, es []*Episode, c
 	if len(learn) == 0 {
 		return nil, errors.New("train: no successful episode outside the held-out games; collect more, or lower --held")
 	}
+	for _, ss := range [][]lora.Sequence{learn, held} {
+		if err := s.net.Prepare(s.ad, ss, c.Workers); err != nil {
+			return nil, err
+		}
+	}
 	next := batches(learn, c.Batch, c.Seed)
 	rep.Points, err = s.fit(ctx, bar, func(_ int, g *lora.Grads) (float64, error) {
 		return lora.CrossEntropy(s.net, s.ad, next(), g, c.Workers)

@@ -149,21 +149,22 @@ play with it by --adapter.`,
 
 func trainDPOCmd(a *app) *cobra.Command {
 	var (
-		l     learnFlags
-		prefs []string
-		cfg   = train.DefaultDPO()
+		l              learnFlags
+		prefs, collect []string
+		cfg            = train.DefaultDPO()
 	)
 	c := &cobra.Command{
 		Use: "dpo", Short: "Teach the reflection model which reflections help (paper, 4.1)", Args: noArgs,
 		Long: `Direct preference optimisation of the embedded model's reflections by a low-rank
-adapter: of two reflections on the same lost trial, the one after which the task went
-better is preferred. Leaves adapter.safetensors, held.txt and report.json in the run
+adapter. From muse preferences: of two reflections on the same lost trial, the one after
+which the task went better is preferred. From collect runs: one between a lost and a won
+trial is preferred to one between two lost trials of the same game. Leaves adapter.safetensors, held.txt and report.json in the run
 folder; play with it by --adapter, or for reflections only by --reflector.`,
 		Example: "  muse train dpo --model base --preferences runs/preferences --out runs/dpo\n" +
 			"  muse eval --agent reflexion --trials 2 --adapter runs/sft/adapter.safetensors --reflector runs/dpo/adapter.safetensors",
 		RunE: func(c *cobra.Command, _ []string) error {
-			if len(prefs) == 0 {
-				return usagef("nothing to learn from: --preferences RUN names a folder of `muse preferences`")
+			if len(prefs)+len(collect) == 0 {
+				return usagef("nothing to learn from: --preferences RUN names a folder of `muse preferences`, --collect RUN one of `muse collect`")
 			}
 			if err := l.settle(&cfg.LearnConfig); err != nil {
 				return err
@@ -175,12 +176,19 @@ folder; play with it by --adapter, or for reflections only by --reflector.`,
 			if err != nil {
 				return err
 			}
+			if len(collect) > 0 {
+				es, err := train.ReadEpisodes(collect...)
+				if err != nil {
+					return err
+				}
+				ls = append(ls, train.ReflectedTrials(es)...)
+			}
 			m, err := openEmbedded(l.model, "")
 			if err != nil {
 				return err
 			}
 			defer m.Close()
-			data, err := train.HashFiles(prefs...)
+			data, err := train.HashFiles(append(prefs, collect...)...)
 			if err != nil {
 				return err
 			}
@@ -208,6 +216,7 @@ folder; play with it by --adapter, or for reflections only by --reflector.`,
 	l.add(c, &cfg.LearnConfig)
 	fs := c.Flags()
 	list(fs, &prefs, "preferences", "run folders (or preferences.jsonl files) of muse preferences")
+	list(fs, &collect, "collect", "run folders (or episodes.jsonl files) of trials with reflections")
 	fs.Float64Var(&cfg.Beta, "beta", cfg.Beta, "how dearly distance from the base model is paid (KL)")
 	fs.IntVar(&cfg.Batch, "pairs", cfg.Batch, "pairs of an update")
 	fs.IntVar(&cfg.MaxTokens, "max-tokens", cfg.MaxTokens, "a trial is cut so that it and the reflection fit")

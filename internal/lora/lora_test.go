@@ -150,6 +150,44 @@ func TestGradientOfDPO(t *testing.T) {
 	})
 }
 
+// Prepared sequences give the same loss and the same gradients.
+func TestPrepare(t *testing.T) {
+	n := small()
+	for _, targets := range []Targets{TargetsHead, TargetsLast, TargetsAll} {
+		ad, err := New(n, Options{Rank: 2, Targets: targets, Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		randomB(ad, 5)
+		ss := []Sequence{sequence(n, 9, 1), sequence(n, 30, 2)}
+		a, b := ad.NewGrads(), ad.NewGrads()
+		la, err := CrossEntropy(n, ad, ss, a, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := n.Prepare(ad, ss, 2); err != nil {
+			t.Fatal(err)
+		}
+		if prepared := ss[0].below != nil; prepared != (targets != TargetsAll) {
+			t.Errorf("%s: prepared %t", targets, prepared)
+		}
+		lb, err := CrossEntropy(n, ad, ss, b, 2)
+		if err != nil || la != lb {
+			t.Errorf("%s: loss %v, prepared %v, %v", targets, la, lb, err)
+		}
+		for i := range *a {
+			for j := range (*a)[i] {
+				if (*a)[i][j] != (*b)[i][j] {
+					t.Fatalf("%s: gradient %d of factor %d is %v, prepared %v", targets, j, i, (*a)[i][j], (*b)[i][j])
+				}
+			}
+		}
+		if base, _ := n.LogProbs(nil, ss, 1); base[0] == 0 { // the base has no adapter: nothing to resume but for head
+			t.Error("the base scores nothing")
+		}
+	}
+}
+
 // By hand: log ratios +0.5 and −1, β = 2: −log σ(3) = log(1+e⁻³), slope −2·σ(−3).
 func TestPreferenceLossByHand(t *testing.T) {
 	m := Margin(-3.5, -6, -4, -5)

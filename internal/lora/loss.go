@@ -12,6 +12,11 @@ import (
 type Sequence struct {
 	IDs     []int32
 	Weights []float32
+
+	// below is the input of block at, [T, d]; where at is the number of blocks, the
+	// last block's output at the rows that are learnt. See Prepare.
+	below []float32
+	at    int
 }
 
 // learnt lists the places whose token has a weight.
@@ -71,8 +76,13 @@ func (f *pass) score(s Sequence, ad *Adapter, coefficient func(sum float64) floa
 	if len(rows) == 0 {
 		return 0
 	}
-	f.forward(s.IDs)
+	if s.below != nil && s.at == f.from {
+		rows = f.resume(s, rows)
+	} else {
+		f.forward(s.IDs)
+	}
 	f.head(rows)
+	rows, _ = s.learnt()
 	sum := 0.0
 	for i, r := range rows {
 		sum += float64(s.Weights[r+1]) * f.logProb(i, s.IDs[r+1], 0, nil)
@@ -89,9 +99,39 @@ func (f *pass) score(s Sequence, ad *Adapter, coefficient func(sum float64) floa
 	return sum
 }
 
+// Prepare keeps, of every sequence, what the blocks below the adapter's lowest one
+// compute: training doesn't change it. It saves most of the work where an adapter has
+// targets head or last, at the price of T·d numbers a sequence.
+func (n *Net) Prepare(ad *Adapter, ss []Sequence, workers int) error {
+	from := n.lowest(ad)
+	if from == 0 {
+		return nil
+	}
+	kept := make([][]float32, len(ss))
+	_, err := n.each(nil, ss, workers, func(f *pass, i int) float64 {
+		f.stop = from
+		f.forward(ss[i].IDs)
+		if from < len(n.layers) {
+			kept[i] = append([]float32{}, f.x...)
+			return 0
+		}
+		rows, _ := ss[i].learnt()
+		for _, r := range rows {
+			kept[i] = append(kept[i], f.x[r*n.Dim:(r+1)*n.Dim]...)
+		}
+		return 0
+	})
+	for i := range ss {
+		if err == nil {
+			ss[i].below, ss[i].at = kept[i], from
+		}
+	}
+	return err
+}
+
 // newPass makes a work space. With a nil adapter nothing is kept for gradients.
 func (n *Net) newPass(w [][]float32, ad *Adapter) *pass {
-	f := &pass{n: n, w: w, from: len(n.layers)}
+	f := &pass{n: n, w: w, from: len(n.layers), stop: len(n.layers)}
 	if ad != nil {
 		f.from = n.lowest(ad)
 	}

@@ -24,6 +24,7 @@ type pass struct {
 	sh       []float32
 	cos, sin []float32
 	from     int // blocks below it need no gradient, and keep nothing
+	stop     int // blocks from it on are left out; the number of blocks = none
 	rows     []int
 	logits   []float32 // [rows, vocab], capped
 	sel      []float32 // [rows, d]
@@ -39,11 +40,7 @@ func grow(s []float32, n int) []float32 {
 // forward reads ids from the first token on (ids[0] is the start token).
 func (f *pass) forward(ids []int32) {
 	n, t, d := f.n, len(ids), f.n.Dim
-	f.t = t
-	if len(f.cos) < t*n.HeadDim/2 {
-		f.cos, f.sin = rope(max(t, 512), n.HeadDim)
-	}
-	f.x, f.hid, f.sh = grow(f.x, t*d), grow(f.hid, t*d), grow(f.sh, t)
+	f.room(t)
 	at := func(i int) int { // the token before the first is 0
 		if i < 0 {
 			return 0
@@ -58,13 +55,47 @@ func (f *pass) forward(ids []int32) {
 		}
 	}
 	rms(f.x, f.x, d, f.sh)
-	if f.layers == nil {
-		f.layers = make([]acts, len(n.layers))
+	f.blocks(0)
+}
+
+// room makes space for t tokens.
+func (f *pass) room(t int) {
+	d := f.n.Dim
+	f.t = t
+	if len(f.cos) < t*f.n.HeadDim/2 {
+		f.cos, f.sin = rope(max(t, 512), f.n.HeadDim)
 	}
-	for i := range n.layers {
+	f.x, f.hid, f.sh = grow(f.x, t*d), grow(f.hid, t*d), grow(f.sh, t)
+	if f.layers == nil {
+		f.layers = make([]acts, len(f.n.layers))
+	}
+}
+
+// blocks computes those from first on, and the normalised last states.
+func (f *pass) blocks(first int) {
+	for i := first; i < f.stop; i++ {
 		f.block(i)
 	}
-	rms(f.hid, f.x, d, f.sh)
+	rms(f.hid, f.x, f.n.Dim, f.sh)
+}
+
+// resume is forward for a sequence that was prepared for f.from, and returns where
+// its learnt rows are then.
+func (f *pass) resume(s Sequence, rows []int) []int {
+	if f.from < len(f.n.layers) {
+		f.room(len(s.IDs))
+		copy(f.x, s.below)
+		f.blocks(f.from)
+		return rows
+	}
+	f.room(len(rows))
+	copy(f.x, s.below)
+	f.blocks(f.stop)
+	here := make([]int, len(rows))
+	for i := range here {
+		here[i] = i
+	}
+	return here
 }
 
 func (f *pass) block(i int) {
