@@ -25,6 +25,10 @@ func addWorld(a *app, root *cobra.Command) {
 			worldEval(a, c)
 		case "adapt":
 			worldAdapt(a, c)
+		case "demo":
+			worldDemo(a, c)
+		case "check-model":
+			c.AddCommand(checkDynamicsCmd(a), checkSiblingsCmd(a))
 		}
 	}
 }
@@ -135,6 +139,7 @@ func armSettings(f *pflag.FlagSet, c *arm.Config) {
 	f.IntVar(&c.Capacity, "capacity", c.Capacity, "own steps that the replay holds")
 	f.Float64Var(&c.HideTask, "hide-task", c.HideTask, "share of episodes with task id 0")
 	f.Float64Var(&c.Deterministic, "deterministic", c.Deterministic, "share of own episodes played by the actor's mean")
+	f.IntVar(&c.Siblings, "siblings", c.Siblings, "continuations with another action that each round adds a task, for labels that tell actions apart")
 	f.IntVar(&c.EvalEvery, "eval-every", c.EvalEvery, "rounds between points of the curve")
 	f.IntVar(&c.EvalGames, "eval-games", c.EvalGames, "episodes a task for a point")
 	f.IntVar(&c.SaveEvery, "save-every", c.SaveEvery, "rounds between checkpoints")

@@ -95,11 +95,16 @@ type armAgentFlags struct {
 }
 
 func (x *armAgentFlags) add(f *pflag.FlagSet) {
+	x.addGradient(f)
+	f.BoolVar(&x.sampled, "sampled", false, "gridarm: act by a sample of the policy, not its mean")
+	f.IntVar(&x.futures, "futures", 0, "gridarm: imagined moments that each record holds")
+}
+
+// addGradient are the flags of the model, the tasks and regulation.
+func (x *armAgentFlags) addGradient(f *pflag.FlagSet) {
 	x.gradient = selfregulate.DefaultGradient()
 	list(f, &x.tasks, "tasks", "gridarm: "+taskNames)
 	list(f, &x.checkpoint, "checkpoint", "gridarm: world model, a file or the folder of muse train worldmodel; several as NAME=PATH")
-	f.BoolVar(&x.sampled, "sampled", false, "gridarm: act by a sample of the policy, not its mean")
-	f.IntVar(&x.futures, "futures", 0, "gridarm: imagined moments that each record holds")
 	g := &x.gradient
 	f.IntVar(&g.Horizon, "ascent-steps", g.Horizon, "gridarm: H of Algorithm 1")
 	f.Float64Var(&g.Beta, "beta", g.Beta, "gridarm: β of Algorithm 1")

@@ -116,10 +116,24 @@ func Adapt(ctx context.Context, run *train.Run, models []NamedCheckpoint, c Adap
 	})
 }
 
+// openTrainer opens a checkpoint, or a model alone, whose optimiser then begins anew.
+func openTrainer(path string) (*worldmodel.Trainer, *worldmodel.Replay, error) {
+	tr, old, _, err := worldmodel.LoadTrainer(path)
+	if err == nil {
+		return tr, old, nil
+	}
+	m, alone := worldmodel.Load(path)
+	if alone != nil {
+		return nil, nil, err
+	}
+	tr, err = worldmodel.NewTrainer(m, 0)
+	return tr, nil, err
+}
+
 // adaptOne is one adaptation. The draws of play are the same for all agents of a seed,
 // as long as they act alike.
 func adaptOne(ctx context.Context, a AgentSpec, m NamedCheckpoint, t gridarm.Task, c AdaptConfig, seed uint64) ([]Episode, error) {
-	tr, old, _, err := worldmodel.LoadTrainer(m.Path)
+	tr, old, err := openTrainer(m.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +175,7 @@ func adaptOne(ctx context.Context, a AgentSpec, m NamedCheckpoint, t gridarm.Tas
 			return nil, err
 		}
 		w.ResetInto(seed, k, p.obs)
-		e, err := playInto(p, w, rng.New(seed, "episode", k), own, 0)
+		e, err := playInto(p, w, rng.Seed(seed, "episode", k), own, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -176,7 +190,7 @@ func adaptOne(ctx context.Context, a AgentSpec, m NamedCheckpoint, t gridarm.Tas
 	p.mean = true
 	for k := range c.Tests {
 		w.ResetInto(rng.Seed(seed, "test"), k, p.obs)
-		e, err := p.play(w, rng.New(seed, "test", k), nil)
+		e, err := p.play(w, rng.Seed(seed, "test", k), nil)
 		if err != nil {
 			return nil, err
 		}

@@ -25,6 +25,12 @@ type Config struct {
 	// Deterministic is the share of own episodes played by the actor's mean.
 	Deterministic float64 `json:"deterministic"`
 
+	// Siblings is how many continuations of restored states each round adds a task: at a
+	// state of the episode just played another action is taken and played on, and
+	// labelled from there on. ψ then sees what different actions at the same state lead
+	// to. 0 is the paper.
+	Siblings int `json:"siblings,omitempty"`
+
 	EvalEvery int `json:"eval_every"` // rounds between two points of the curve
 	EvalGames int `json:"eval_games"` // episodes a task for one point, by the actor's mean
 	SaveEvery int `json:"save_every"` // rounds between two checkpoints
@@ -65,7 +71,7 @@ func (c Config) Validate() error {
 		value int
 		least int
 	}{{"scripted", c.Scripted, 0}, {"corrupted", c.Corrupted, 0}, {"pretrain", c.Pretrain, 0}, {"rounds", c.Rounds, 0},
-		{"eval_every", c.EvalEvery, 1}, {"eval_games", c.EvalGames, 1}, {"save_every", c.SaveEvery, 1}} {
+		{"siblings", c.Siblings, 0}, {"eval_every", c.EvalEvery, 1}, {"eval_games", c.EvalGames, 1}, {"save_every", c.SaveEvery, 1}} {
 		bad(n.value >= n.least && n.value <= 1<<24, "%s is %d, must lie between %d and %d", n.name, n.value, n.least, 1<<24)
 	}
 	least := 2 * len(c.Tasks) * (gridarm.DefaultMaxSteps + 1)

@@ -137,7 +137,7 @@ func playOne(a AgentSpec, m NamedModel, w *gridarm.World, worlds uint64, episode
 		return Episode{}, err
 	}
 	w.ResetInto(worlds, episode, p.obs)
-	e, err := p.play(w, rng.New(seed, "agent"), nil)
+	e, err := p.play(w, seed, nil)
 	e.Seed, e.Agent = seed, a.info(AgentModel{Name: orDefault(m.Name, "worldmodel"), Hash: m.Hash}, m.Model)
 	return e, err
 }

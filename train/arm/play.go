@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/muse-agent/muse/envs/gridarm"
+	"github.com/muse-agent/muse/internal/rng"
 	"github.com/muse-agent/muse/selfregulate"
 	"github.com/muse-agent/muse/worldmodel"
 )
@@ -21,7 +22,10 @@ type player struct {
 	record  bool
 	futures int // imagined moments of each candidate
 
-	obs, in, act, zero  []float32
+	// detour may change the action of decision t, nil for none.
+	detour func(t int, act []float32)
+
+	obs, in, act        []float32
 	state, mu, sd, psi  []float32
 	dream, dreamAct, bf []float32
 }
@@ -29,7 +33,7 @@ type player struct {
 func newPlayer(m *worldmodel.Model) *player {
 	mk := func(n int) []float32 { return make([]float32, n) }
 	c := m.Config()
-	return &player{sim: m.NewSim(), obs: mk(envOptions(false).ObsSize()), in: mk(ObsSize), act: mk(c.Action), zero: mk(c.Action),
+	return &player{sim: m.NewSim(), obs: mk(envOptions(false).ObsSize()), in: mk(ObsSize), act: mk(c.Action),
 		state: mk(c.StateDim()), mu: mk(c.Action), sd: mk(c.Action), psi: mk(c.Quantiles), dream: mk(c.StateDim()), dreamAct: mk(c.Action), bf: mk(ObsSize)}
 }
 
@@ -38,14 +42,17 @@ func newPlayer(m *worldmodel.Model) *player {
 type visit func(s worldmodel.Step, psi float64) error
 
 // play plays an episode of w, which was reset into p.obs. Each observation is handed to
-// visit (which may be nil); its slices are valid during the call.
-func (p *player) play(w *gridarm.World, r *rand.Rand, see visit) (Episode, error) {
+// visit (which may be nil); its slices are valid during the call. Seeing, regulating and
+// acting have streams of their own, so that agents with the same seed differ by what they
+// do and not by their luck.
+func (p *player) play(w *gridarm.World, seed uint64, see visit) (Episode, error) {
+	sight, acts, moves := rng.New(seed, "posterior"), rng.New(seed, "action"), rng.New(seed, "regulation")
 	e := begin(w, p.obs)
 	clear(p.act)
 	var res gridarm.Result
 	for t := 0; ; t++ {
 		encode(p.in, p.obs)
-		p.sim.Observe(p.state, p.act, p.in, nil, t == 0, r)
+		p.sim.Observe(p.state, p.act, p.in, nil, t == 0, sight)
 		success := 0.0
 		if len(p.psi) > 0 {
 			success = p.sim.Success(p.state)
@@ -59,7 +66,10 @@ func (p *player) play(w *gridarm.World, r *rand.Rand, see visit) (Episode, error
 		if res.Done() {
 			break
 		}
-		tr := p.decide(r)
+		tr := p.decide(acts, moves)
+		if p.detour != nil {
+			p.detour(t, p.act)
+		}
 		res = w.StepInto(p.act, p.obs)
 		if res.Success && e.SolvedAt == 0 {
 			e.SolvedAt = t + 1
@@ -75,7 +85,7 @@ func (p *player) play(w *gridarm.World, r *rand.Rand, see visit) (Episode, error
 }
 
 // decide regulates the state and writes the action to p.act.
-func (p *player) decide(r *rand.Rand) *Trace {
+func (p *player) decide(acts, moves *rand.Rand) *Trace {
 	var tr *Trace
 	if p.record {
 		tr = &Trace{Choice: selfregulate.Choice{Reason: "the actor's action"}}
@@ -85,7 +95,7 @@ func (p *player) decide(r *rand.Rand) *Trace {
 		tr.Candidates = append(tr.Candidates, p.candidate("policy"))
 	}
 	if p.reg != nil {
-		out := p.reg.Regulate(p.state, r)
+		out := p.reg.Regulate(p.state, moves)
 		copy(p.state, out.State)
 		copy(p.mu, out.Mean)
 		copy(p.sd, out.Std)
@@ -100,7 +110,7 @@ func (p *player) decide(r *rand.Rand) *Trace {
 	if p.mean {
 		copy(p.act, p.mu)
 	} else {
-		worldmodel.Act(p.act, p.mu, p.sd, r)
+		worldmodel.Act(p.act, p.mu, p.sd, acts)
 	}
 	for i, v := range p.act {
 		p.act[i] = min(max(v, -1), 1)

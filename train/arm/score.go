@@ -1,8 +1,6 @@
 package arm
 
 import (
-	"math/rand/v2"
-
 	"github.com/muse-agent/muse/envs/gridarm"
 	"github.com/muse-agent/muse/selfassess"
 	"github.com/muse-agent/muse/worldmodel"
@@ -23,9 +21,9 @@ type outcome struct {
 }
 
 // play plays an episode and keeps its outcome.
-func (s *taskScore) play(p *player, w *gridarm.World, r *rand.Rand) (Episode, error) {
+func (s *taskScore) play(p *player, w *gridarm.World, seed uint64) (Episode, error) {
 	var o outcome
-	e, err := p.play(w, r, func(st worldmodel.Step, sum float64) error {
+	e, err := p.play(w, seed, func(st worldmodel.Step, sum float64) error {
 		o.Return += float64(st.Reward)
 		if n := len(p.psi); n > 0 && !st.Last {
 			o.Psi = append(o.Psi, sum/float64(n))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"strconv"
 
@@ -22,6 +23,7 @@ const (
 	FileCheckpoint = "checkpoint.safetensors" // everything to go on with, replay included
 	FileModel      = "model.safetensors"      // the model alone
 	FileCurve      = "curve.jsonl"
+	FileCurvePlot  = "curve.svg"
 	FileReport     = "report.json"
 )
 
@@ -133,6 +135,11 @@ func (l *Learner) Round() int { return l.round }
 // Curve are the points so far.
 func (l *Learner) Curve() []Point { return l.curve }
 
+// done reports whether nothing is left to do.
+func (l *Learner) done() bool {
+	return l.round >= l.cfg.Rounds && l.trainer.Updates() >= l.cfg.Pretrain
+}
+
 // update trains n times.
 func (l *Learner) update(n int) error {
 	for range n {
@@ -146,20 +153,21 @@ func (l *Learner) update(n int) error {
 	return nil
 }
 
+// pretrainPiece is how many of the updates before the first own episode are done in one
+// step, so that they can be interrupted too.
+const pretrainPiece = 100
+
 // Step does one round: an episode of each task, the updates that belong to it, and
 // where it is due a point of the curve. Before the first round come the updates on the
-// seeded episodes. An error that matches worldmodel.ErrDiverged leaves the learner unusable;
+// seeded episodes, some in each step. An error that matches worldmodel.ErrDiverged leaves the learner unusable;
 // its last checkpoint is good.
 func (l *Learner) Step() error {
-	if l.round == 0 && l.trainer.Updates() == 0 {
-		if err := l.update(l.cfg.Pretrain); err != nil {
+	if l.trainer.Updates() < l.cfg.Pretrain {
+		n := min(pretrainPiece, l.cfg.Pretrain-l.trainer.Updates())
+		if err := l.update(n); err != nil || l.trainer.Updates() < l.cfg.Pretrain {
 			return err
 		}
-		if l.cfg.Pretrain > 0 {
-			if err := l.measure(); err != nil {
-				return err
-			}
-		}
+		return l.measure()
 	}
 	steps := 0
 	for i, t := range l.cfg.Tasks {
@@ -170,10 +178,14 @@ func (l *Learner) Step() error {
 		}
 		l.player.mean = rnd.Float64() < l.cfg.Deterministic
 		w.ResetInto(rng.Seed(l.seed, "play", "worlds"), l.round, l.player.obs)
-		if _, err := playInto(l.player, w, rnd, l.replay, ownLane(i)); err != nil {
+		draws := rnd.Uint64()
+		if _, err := playInto(l.player, w, draws, l.replay, ownLane(i)); err != nil {
 			return err
 		}
 		steps += limit
+		if err := l.branches(i, w, draws, rnd); err != nil {
+			return err
+		}
 	}
 	l.round++
 	if err := l.update(updates(l.cfg.Model, steps)); err != nil {
@@ -181,6 +193,42 @@ func (l *Learner) Step() error {
 	}
 	if l.round%l.cfg.EvalEvery == 0 || l.round == l.cfg.Rounds {
 		return l.measure()
+	}
+	return nil
+}
+
+// branches adds continuations of states of the episode that w has just ended to the lane of
+// task i: the way to the state (again with the same draws, so that state and latent state
+// are those of the episode), another action, and the actor from there on. Only what
+// follows the state is labelled.
+func (l *Learner) branches(i int, w *gridarm.World, draws uint64, rnd *rand.Rand) error {
+	if l.cfg.Siblings == 0 {
+		return nil
+	}
+	p := l.player
+	s := w.State()
+	for range l.cfg.Siblings {
+		at := rnd.IntN(limit - 1)
+		p.detour = func(t int, act []float32) {
+			if t == at {
+				for k := range act {
+					act[k] = 2*rnd.Float32() - 1
+				}
+			}
+		}
+		w.ResetInto(s.Seed, s.Episode, p.obs)
+		e, err := p.play(w, draws, func(st worldmodel.Step, _ float64) error { return l.replay.Add(ownLane(i), st) })
+		p.detour = nil
+		if err != nil {
+			return err
+		}
+		solved := e.SolvedAt
+		if solved == 0 {
+			solved = -1
+		}
+		if err := l.replay.Label(ownLane(i), at+1, worldmodel.QuantileLabels(len(p.psi), solved, limit)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -201,9 +249,8 @@ func (l *Learner) measure() error {
 		s := taskScore{}
 		for k := range l.cfg.EvalGames {
 			l.player.record = k == 0
-			rnd := rng.New(l.seed, "measure", t.String(), k)
 			w.ResetInto(rng.Seed(l.seed, "measure", "worlds"), k, l.player.obs)
-			e, err := s.play(l.player, w, rnd)
+			e, err := s.play(l.player, w, rng.Seed(l.seed, "measure", t.String(), k))
 			if err != nil {
 				return err
 			}
@@ -233,8 +280,8 @@ func assessor(m *worldmodel.Model) string {
 }
 
 // playInto plays an episode into a lane and labels it.
-func playInto(p *player, w *gridarm.World, r interface{ Uint64() uint64 }, rp *worldmodel.Replay, lane int) (Episode, error) {
-	e, err := p.play(w, rng.New(r.Uint64(), "episode"), func(s worldmodel.Step, _ float64) error { return rp.Add(lane, s) })
+func playInto(p *player, w *gridarm.World, draws uint64, rp *worldmodel.Replay, lane int) (Episode, error) {
+	e, err := p.play(w, draws, func(s worldmodel.Step, _ float64) error { return rp.Add(lane, s) })
 	if err != nil {
 		return e, err
 	}
@@ -283,24 +330,24 @@ func Train(ctx context.Context, run *train.Run, cfg Config, c Control) (*Learner
 		saved = l.round
 		return l.export(run)
 	}
-	for l.round < cfg.Rounds {
-		points := len(l.curve)
+	for !l.done() {
+		points, round := len(l.curve), l.round
 		if err := l.Step(); err != nil {
 			if errors.Is(err, worldmodel.ErrDiverged) {
 				return nil, fmt.Errorf("round %d: %w; %s holds round %d", l.round, err, path, saved)
 			}
 			return nil, err
 		}
-		note := ""
+		note := fmt.Sprintf("%d updates", l.trainer.Updates())
 		for _, p := range l.curve[points:] {
 			note = fmt.Sprintf("success %.2f", p.Success)
 			if c.Point != nil {
 				c.Point(p)
 			}
 		}
-		c.Progress.Add(1, note)
+		c.Progress.Add(l.round-round, note)
 		stop := ctx.Err() != nil || c.Stop != nil && c.Stop()
-		if stop || l.round%cfg.SaveEvery == 0 || l.round == cfg.Rounds {
+		if stop || l.round == round || l.round%cfg.SaveEvery == 0 || l.done() {
 			if err := save(); err != nil {
 				return nil, err
 			}
@@ -308,11 +355,12 @@ func Train(ctx context.Context, run *train.Run, cfg Config, c Control) (*Learner
 		if err := ctx.Err(); err != nil {
 			return l, err
 		}
-		if stop && l.round < cfg.Rounds {
+		if stop && !l.done() {
 			return l, ErrStopped
 		}
 	}
-	return l, errors.Join(l.export(run), l.Model().Save(run.Path(FileModel)))
+	svg := atomicfile.WriteFile(run.Path(FileCurvePlot), []byte(PlotCurve(l.curve)), 0o644)
+	return l, errors.Join(l.export(run), svg, l.Model().Save(run.Path(FileModel)))
 }
 
 // export writes what can be read of a checkpoint without this program.
