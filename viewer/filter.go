@@ -65,6 +65,19 @@ func visible(es []Entry, filter int, query string) []int {
 	return out
 }
 
+// countFilters says how many entries each filter keeps.
+func countFilters(es []Entry) []int {
+	n := make([]int, len(Filters))
+	for i := range es {
+		for k := range Filters {
+			if Filters[k].Keep(&es[i]) {
+				n[k]++
+			}
+		}
+	}
+	return n
+}
+
 // Previous is the episode before i of the same task and agent, -1 if there is none.
 func Previous(es []Entry, i int) int {
 	if i < 0 || i >= len(es) {

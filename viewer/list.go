@@ -13,6 +13,7 @@ type listState struct {
 	query   string
 	typing  bool
 	rows    []int // entries shown
+	counts  []int // entries that each filter keeps, whatever the search
 	at, top int   // selected row, first row on the screen
 }
 
@@ -56,8 +57,14 @@ func (a *App) drawList(s *Scene, t *Theme, b Box) {
 	x := chips.X
 	for i, f := range Filters {
 		label := fmt.Sprintf("%d %s", i+1, f.Name)
+		if i < len(l.counts) {
+			label += " (" + count(l.counts[i]) + ")"
+		}
 		w := Measure(styleSmall, label) + 16
 		fill, ink, edge := t.Panel, t.Soft, t.Line
+		if i < len(l.counts) && l.counts[i] == 0 {
+			ink = t.Faint
+		}
 		if i == l.filter {
 			fill, ink, edge = t.Choice, t.Panel, t.Choice
 		}
@@ -203,10 +210,32 @@ func (a *App) drawPreview(s *Scene, t *Theme, b Box, es []Entry) {
 		y += s.TextIn(Box{in.X, y, in.W, 5 * styleSmall.Line()}, styleSmall, t.Real, e.Reflection) + 6
 	}
 	button := Box{in.X, in.Y + in.H - 30, in.W, 26}
+	drawEnd(s, t, Box{in.X, y, in.W, button.Y - y - 6}, e)
 	if y < button.Y {
 		s.Round(button, 5, t.Choice, t.Choice, 1)
 		label := "Enter: watch it think"
 		s.Text(button.X+(button.W-Measure(styleHead, label))/2, button.Y+5, styleHead, t.Panel, label)
 		s.Hit(button, Action{Do: "open"})
+	}
+}
+
+// drawEnd writes how the episode ended: its last commands, as many as fit, at most eight.
+func drawEnd(s *Scene, t *Theme, b Box, e *Episode) {
+	line := styleSmall.Line()
+	n := min(len(e.Steps), 8, int((b.H-18)/(2*line)))
+	if n < 1 || e.IsArm() {
+		return
+	}
+	s.Text(b.X, b.Y, styleHead, t.Soft, "The last commands")
+	y := b.Y + 18
+	for i := len(e.Steps) - n; i < len(e.Steps); i++ {
+		st := &e.Steps[i]
+		ink := t.Soft
+		if st.Nothing() {
+			ink = t.Bad
+		}
+		s.Text(b.X, y, styleSmall, t.Ink, Ellipsis(styleSmall, fmt.Sprintf("%d > %s", i+1, st.Action), b.W))
+		s.Text(b.X+14, y+line, styleSmall, ink, Ellipsis(styleSmall, canonical(st.Observation.String()), b.W-14))
+		y += 2 * line
 	}
 }

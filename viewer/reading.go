@@ -99,7 +99,9 @@ func (a *App) refilter() {
 	if l.at < len(l.rows) {
 		was = l.rows[l.at]
 	}
-	l.rows = visible(a.src.Entries(), l.filter, l.query)
+	es := a.src.Entries()
+	l.rows = visible(es, l.filter, l.query)
+	l.counts = countFilters(es)
 	at := 0
 	for k, i := range l.rows {
 		if i == was {

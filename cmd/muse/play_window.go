@@ -63,9 +63,9 @@ func (a *app) display(else_ string) error {
 	if runtime.GOOS != "linux" && runtime.GOOS != "freebsd" {
 		return nil
 	}
-	_, x := a.getenv("DISPLAY")
-	_, w := a.getenv("WAYLAND_DISPLAY")
-	if !x && !w {
+	x, _ := a.getenv("DISPLAY")
+	w, _ := a.getenv("WAYLAND_DISPLAY")
+	if x == "" && w == "" {
 		return errors.New("there is no display here (DISPLAY is not set): " + else_)
 	}
 	return nil
