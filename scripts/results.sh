@@ -80,24 +80,28 @@ skill() { # actor
 # control of what second thoughts do without assessing anything. The controls of the
 # choice are played with base only.
 table() { # actor
-  local a=$1 u="--model $1 --split unseen --workers $WORKERS --parts $PARTS" arms=muse-best
+  local a=$1 u="--model $1 --split unseen --workers $WORKERS --parts $PARTS"
+  local second="--second-thoughts --msa default=$RUNS/default-$1 --against="
   muse eval --agent react,reflexion $u --seeds 2 --out "$RUNS/table-plain-$a"
   muse eval --agent react --forget always $u --seeds 2 --out "$RUNS/table-forget-$a"
-  if [ "$a" = base ]; then arms=muse-random,muse-best; fi
-  muse eval --agent $arms --second-thoughts $u --seeds 2 --msa "default=$RUNS/default-$a" --against "" --out "$RUNS/table-second-$a"
   if [ "$a" = base ]; then
-    muse eval --agent muse-lowest --second-thoughts $u --msa "default=$RUNS/default-$a" --against "" --out "$RUNS/table-lowest-$a"
+    muse eval --agent muse-random $u $second --out "$RUNS/table-random-$a"
+    muse eval --agent muse-lowest $u $second --sample 67 --out "$RUNS/table-lowest-$a"
   fi
+  if [ "$a" = base ]; then second+=" --seeds 2"; fi
+  muse eval --agent muse-best $u $second --out "$RUNS/table-best-$a"
 }
 
-# The same after five adaptation episodes a game, and two tests. The controls adapt
-# on episodes of the plain agent that forgets its failures, which are cheap.
+# The same after five adaptation episodes a game. weak is slow, as it loses more: half
+# of the games. The controls adapt on episodes of the plain agent that forgets its
+# failures, which are cheap.
 adapted() { # actor
-  local a=$1 u="--model $1 --split unseen --workers $WORKERS --collect $RUNS/collect-$1 --msa $RUNS/default-$1 --tests 2 --against=" r
-  muse adapt --agent reflexion --by plain $u --out "$RUNS/adapted-reflexion-$a"
-  muse adapt --agent muse-best --second-thoughts $ADAPT $u --out "$RUNS/adapted-second-$a"
+  local a=$1 u="--model $1 --split unseen --workers $WORKERS --collect $RUNS/collect-$1 --msa $RUNS/default-$1 --against=" size="--tests 2" r
+  muse adapt --agent reflexion --by plain $u --tests 2 --out "$RUNS/adapted-reflexion-$a"
+  case $a in weak) size="--sample 67 --tests 1" ;; strong) size="--tests 1" ;; esac
+  muse adapt --agent muse-best --second-thoughts $ADAPT $u $size --out "$RUNS/adapted-second-$a"
   if [ "$a" = base ]; then
-    muse adapt --agent muse-lowest,muse-random --second-thoughts $ADAPT --by plain --forget always $u --tests 1 --out "$RUNS/adapted-controls-$a"
+    muse adapt --agent muse-lowest,muse-random --second-thoughts $ADAPT --by plain --forget always $u --sample 67 --tests 1 --out "$RUNS/adapted-controls-$a"
   fi
   for r in reflexion second controls; do
     if [ -e "$RUNS/adapted-$r-$a" ]; then muse results --import "$RUNS/adapted-$r-$a" --parts $PARTS; fi
