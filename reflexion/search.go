@@ -67,6 +67,9 @@ func (a *searcher) searched(ctx context.Context, c *Carry, tr *Trace) (first llm
 	tr.AssessMillis += w.assessMillis
 	s := t.Summary()
 	tr.Search = &s
+	if b := a.cfg.Search.Tokens; b > 0 && s.Tokens > b {
+		tr.Events = append(tr.Events, fmt.Sprintf("search: %d tokens where %d were allowed", s.Tokens, b))
+	}
 	if action, ok := t.Best(); ok {
 		at := -1
 		for i, cand := range tr.Candidates {

@@ -77,7 +77,7 @@ self-assessment is before and after, and adapted to another game as control.`,
 				if err != nil {
 					return err
 				}
-				if n == "expert" || isMeta(n) {
+				if n == "expert" || n == mctsArm || isMeta(n) {
 					return usagef("agent %s doesn't adapt", n)
 				}
 				s, err := selfregulate.ByName(sel)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/muse-agent/muse/internal/atomicfile"
 	"github.com/muse-agent/muse/train"
+	"github.com/muse-agent/muse/viewer"
 )
 
 func reportCmd(a *app) *cobra.Command {
@@ -60,10 +62,14 @@ curves as TensorBoard events.`,
 
 func plotCmd(a *app) *cobra.Command {
 	var out, what string
+	var scale float64
 	c := &cobra.Command{
-		Use: "plot RUN…", Short: "One plot of runs as SVG: success, steps, curve, reliability, roc", Args: someRuns,
-		Example: "  muse plot runs/adapt-x --what curve -o curve.svg",
+		Use: "plot RUN…", Short: "One plot of runs as SVG or PNG: success, steps, curve, reliability, roc", Args: someRuns,
+		Example: "  muse plot runs/adapt-x --what curve -o curve.svg\n  muse plot runs/adapt-x --what curve -o curve.png --scale 2",
 		RunE: func(_ *cobra.Command, args []string) error {
+			if !(scale >= 0.1 && scale <= 10) {
+				return usagef("--scale is %g; it must lie between 0.1 and 10", scale)
+			}
 			r, err := playReport("", args)
 			if err != nil {
 				return err
@@ -79,7 +85,18 @@ func plotCmd(a *app) *cobra.Command {
 				_, err := fmt.Fprint(a.stdout, svg)
 				return err
 			}
-			if err := atomicfile.WriteFile(out, []byte(svg), 0o644); err != nil {
+			err = atomicfile.Write(out, 0o644, func(w io.Writer) error {
+				if !strings.HasSuffix(out, ".png") {
+					_, err := io.WriteString(w, svg)
+					return err
+				}
+				scene, err := viewer.FromSVG(svg)
+				if err != nil {
+					return err
+				}
+				return viewer.PNG(w, scene, scale)
+			})
+			if err != nil {
 				return fmt.Errorf("plot: %w", err)
 			}
 			a.say("wrote %s", out)
@@ -87,7 +104,8 @@ func plotCmd(a *app) *cobra.Command {
 		},
 	}
 	fs := c.Flags()
-	fs.StringVarP(&out, "out", "o", "", "file to write instead of standard output")
+	fs.StringVarP(&out, "out", "o", "", "file to write instead of standard output, .svg or .png")
+	fs.Float64Var(&scale, "scale", 2, "pixels of a PNG for each of the plot's 640 × 360")
 	fs.StringVar(&what, "what", train.PlotSuccess, strings.Join(train.Plots, ", "))
 	return c
 }

@@ -262,11 +262,20 @@ func TestRefusesWhatIsNoProbability(t *testing.T) {
 			t.Errorf("%v: got %v", v, err)
 		}
 	}
-	over := New(settings(nil), worldFunc(func(_ string, _, tokens int, _ uint64) ([]Future[string], int, error) {
-		return nil, tokens + 1, nil
+}
+
+// A world that takes more than it may ends the search, and the account says so.
+func TestOverdrawnBudgetEndsTheSearch(t *testing.T) {
+	calls := 0
+	tr := New(settings(func(c *Config) { c.Tokens = 50 }), worldFunc(func(string, int, int, uint64) ([]Future[string], int, error) {
+		calls++
+		return []Future[string]{{Action: "a", Outcome: "b", Value: .5}}, 60, nil
 	}), "", 1)
-	if err := over.Run(ctx); err == nil || !strings.Contains(err.Error(), "tokens") {
-		t.Errorf("got %v", err)
+	if err := tr.Run(ctx); err != nil || calls != 1 || tr.Summary().Tokens != 60 {
+		t.Errorf("%d calls, %+v, %v", calls, tr.Summary(), err)
+	}
+	if best, ok := tr.Best(); !ok || best != "a" {
+		t.Errorf("best %q", best)
 	}
 }
 

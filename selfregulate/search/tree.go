@@ -29,8 +29,9 @@ type Future[S any] struct {
 
 // World imagines and assesses.
 type World[S any] interface {
-	// Imagine draws n futures of s, seeded by seed, and assesses them. It must not use
-	// more than tokens (0 = no bound) and returns what it used, also beside an error.
+	// Imagine draws n futures of s, seeded by seed, and assesses them. It should not use
+	// more than tokens (0 = no bound) and returns what it used, also beside an error;
+	// a server that writes more than it may ends the search, and [Summary] shows it.
 	// No futures and no error mean that s can't be continued within tokens.
 	Imagine(ctx context.Context, s S, n, tokens int, seed uint64) (futures []Future[S], used int, err error)
 }
@@ -202,9 +203,6 @@ func (t *Tree[S]) expand(ctx context.Context, path []step[S], n *node[S]) (bool,
 	n.calls++
 	if err != nil {
 		return false, fmt.Errorf("search: expanding at depth %d after %d visits: %w", len(path), t.visits, err)
-	}
-	if t.cfg.Tokens > 0 && used > left {
-		return false, fmt.Errorf("search: the world used %d tokens where %d were left", used, left)
 	}
 	if len(fs) == 0 {
 		return false, nil
