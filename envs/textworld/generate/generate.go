@@ -206,6 +206,13 @@ var need = map[string]string{
 // furnish puts objects into the receptacles, then the goal's own.
 func (g *Generator) furnish(r *rand.Rand, b *textworld.Blueprint, m *roomModel, want goal) bool {
 	two, look := want.task == "pick_two_obj_and_place", want.task == "look_at_obj_in_light"
+	wants := 1
+	if two {
+		wants = 2
+	}
+	if l := g.model.copies[want.task]; g.opt.Difficulty == Normal && len(l) > 0 {
+		wants = max(wants, l[r.IntN(len(l))])
+	}
 	have := 0
 	for i, rec := range b.Receptacles {
 		lists := m.contents[rec.Type]
@@ -214,7 +221,7 @@ func (g *Generator) furnish(r *rand.Rand, b *textworld.Blueprint, m *roomModel, 
 		}
 		for _, o := range lists[r.IntN(len(lists))] {
 			// Not on the target already, not many of it, and only where it may go back to.
-			if o == want.object && (rec.Type == want.target || have >= 2 || g.opt.Difficulty == Hard && !two || !textworld.MayHold(rec.Type, o)) {
+			if o == want.object && (rec.Type == want.target || have >= wants || !textworld.MayHold(rec.Type, o)) {
 				continue
 			}
 			if look && o == lamp {
@@ -229,10 +236,6 @@ func (g *Generator) furnish(r *rand.Rand, b *textworld.Blueprint, m *roomModel, 
 	if g.opt.Difficulty != Normal && have > 0 { // all of them go where the difficulty says
 		b.Objects = slices.DeleteFunc(b.Objects, func(o textworld.BlueprintObject) bool { return o.Type == want.object })
 		have = 0
-	}
-	wants := 1
-	if two {
-		wants = 2
 	}
 	for ; have < wants; have++ {
 		i, ok := g.spot(r, b, m, want)

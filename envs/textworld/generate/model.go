@@ -14,6 +14,9 @@ import (
 type model struct {
 	rooms map[string]*roomModel
 	goals []goal // of the training games, with how many ask for each
+	// copies are how many of the goal's object lay elsewhere than on the target: by type
+	// of task, a value a game.
+	copies map[string][]int
 }
 
 // roomModel describes one kind of room: a value an example room.
@@ -45,31 +48,44 @@ func roomKind(id string) (kind, scene string) {
 // perScene is how many games of a scene are read: they differ in where objects lie.
 const perScene = 2
 
+// copiesEvery is the stride in which games are read for their number of objects: those
+// of a scene come sorted by task.
+const copiesEvery = 8
+
 var learned = sync.OnceValues(func() (*model, error) {
 	games, err := textworld.Select(textworld.Selection{Splits: []string{"train"}})
 	if err != nil {
 		return nil, err
 	}
-	m := &model{rooms: map[string]*roomModel{}}
+	m := &model{rooms: map[string]*roomModel{}, copies: map[string][]int{}}
 	read := map[string]int{}
 	goals := map[goal]int{}
 	total := map[string]map[string][3]int{} // kind -> type -> instances, that open, that share
-	for _, g := range games {
+	for i, g := range games {
 		kind, scene := roomKind(g.ID())
 		if kind == "" {
 			continue
 		}
-		if object, target := goalOf(g.Ref()); object != "" {
+		object, target := goalOf(g.Ref())
+		if object != "" {
 			goals[goal{task: g.TaskType(), object: object, target: target, room: kind}]++
 		}
-		if read[scene]++; read[scene] > perScene {
+		read[scene]++
+		if read[scene] > perScene && i%copiesEvery != 0 {
+			continue
+		}
+		s := textworld.NewWorld(g, textworld.DialectMove).Describe()
+		if n := copiesOf(s, object, target); n > 0 && i%copiesEvery == 0 {
+			m.copies[g.TaskType()] = append(m.copies[g.TaskType()], n)
+		}
+		if read[scene] > perScene {
 			continue
 		}
 		if m.rooms[kind] == nil {
 			m.rooms[kind] = &roomModel{counts: map[string][]int{}, opens: map[string]float64{}, shared: map[string]float64{}, contents: map[string][][]string{}, objects: map[string]bool{}}
 			total[kind] = map[string][3]int{}
 		}
-		m.rooms[kind].read(textworld.NewWorld(g, textworld.DialectMove).Describe(), total[kind])
+		m.rooms[kind].read(s, total[kind])
 	}
 	for kind, r := range m.rooms {
 		r.finish(total[kind])
@@ -81,6 +97,24 @@ var learned = sync.OnceValues(func() (*model, error) {
 	sortGoals(m.goals)
 	return m, nil
 })
+
+// copiesOf counts the objects of a type that do not lie on a target.
+func copiesOf(s textworld.State, object, target string) int {
+	n := 0
+	seen := map[string]bool{} // an object in two places is counted once
+	for _, r := range s.Receptacles {
+		if kindOf(r.Name) == target {
+			continue
+		}
+		for _, o := range r.Contents {
+			if kindOf(o) == object && !seen[o] {
+				seen[o] = true
+				n++
+			}
+		}
+	}
+	return n
+}
 
 // kindOf is the type in a name: "mug" of "mug 1".
 func kindOf(name string) string { return name[:strings.LastIndexByte(name, ' ')] }
