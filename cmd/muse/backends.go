@@ -57,13 +57,9 @@ func (f *agentFlags) openServed(a *app, name string) (llm.Model, error) {
 		o.Transport = rec
 	}
 	if o.BaseURL == "" {
-		return nil, usagef("--model openai:%s needs --url, the server's base address, e.g. http://127.0.0.1:8080/v1", name)
+		return nil, usagef("--model openai:%s needs --url (or MUSE_LLM_URL), the server's base address, e.g. http://127.0.0.1:8080/v1", name)
 	}
-	if _, ok := a.getenv(openai.DefaultKeyEnv); !ok {
-		if _, ok := a.getenv("OPENAI_API_KEY"); ok {
-			o.KeyEnv = "OPENAI_API_KEY"
-		}
-	}
+	o.KeyEnv = a.keyEnv()
 	m, err := openai.New(o)
 	if err != nil {
 		return nil, usageError{err}

@@ -112,11 +112,7 @@ func (f *thinkFlags) dialog(a *app, flag, spec string) (*openai.Dialog, error) {
 		return nil, usagef("--parallel is %d; at least 1 is needed", f.parallel)
 	}
 	o := openai.Options{BaseURL: url, Model: name, Concurrency: f.parallel, Repeatable: f.repeatable, Warn: func(s string) { a.say("%s", s) }}
-	if _, ok := a.getenv(openai.DefaultKeyEnv); !ok {
-		if _, ok := a.getenv("OPENAI_API_KEY"); ok {
-			o.KeyEnv = "OPENAI_API_KEY"
-		}
-	}
+	o.KeyEnv = a.keyEnv()
 	d, err := openai.NewDialog(o)
 	if err != nil {
 		return nil, usageError{err}

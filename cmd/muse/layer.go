@@ -22,7 +22,7 @@ import (
 // otherVariables are the MUSE_* variables beside those that stand for flags: whatever
 // reads another one is to be added here.
 var otherVariables = []string{
-	"MUSE_CONFIG", openai.DefaultKeyEnv, "MUSE_JUDGE_KEY", tokenEnv,
+	"MUSE_CONFIG", openai.DefaultKeyEnv, "MUSE_JUDGE_KEY", tokenEnv, envServerURL, envServerModel, envServerKey,
 	"MUSE_EMBED_CACHE", "MUSE_ORT_LIB", onnx.DepsEnv, embed.DirEnv, "MUSE_CPUPROFILE",
 }
 
@@ -68,7 +68,10 @@ func (a *app) layer(c *cobra.Command) error {
 			first = set(f, v, a.config)
 		}
 	})
-	return first
+	if first != nil {
+		return first
+	}
+	return a.layerServer(c)
 }
 
 // checkVariables looks for MUSE_* variables that no command reads. One that is a

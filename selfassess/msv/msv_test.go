@@ -178,3 +178,28 @@ func Example() {
 	fmt.Printf("%s %.0f, uncertainty %.0f\n", msv.CE, 100*x[msv.CE], 100*x.Uncertainty())
 	// Output: CE 70, uncertainty 30
 }
+
+// TestSchema: what keeps to the schema can be read, and it has every key of the prompt.
+func TestSchema(t *testing.T) {
+	var s struct {
+		Properties map[string]struct{ Type string }
+		Required   []string
+	}
+	if err := json.Unmarshal(msv.Schema(), &s); err != nil || len(s.Required) != len(s.Properties) || len(s.Required) != 20 {
+		t.Fatalf("%d of %d keys, %v", len(s.Required), len(s.Properties), err)
+	}
+	reply, prompt := map[string]any{}, msv.Prompt("why?")
+	for _, k := range s.Required {
+		if !strings.Contains(prompt, `"`+k+`":`) {
+			t.Errorf("%s is not asked for", k)
+		}
+		reply[k] = 40
+		if s.Properties[k].Type == "string" {
+			reply[k] = "because"
+		}
+	}
+	raw, _ := json.Marshal(reply)
+	if r, err := msv.Parse(string(raw)); err != nil || r.Quick != "because" || len(r.Vector.Emotions) != 7 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}

@@ -74,6 +74,25 @@ func Prompt(query string) string {
 	return b.String()
 }
 
+// Schema is the JSON schema of the answer to [Prompt], for servers that can hold a model
+// to one: small models often fail without.
+func Schema() json.RawMessage {
+	var b strings.Builder
+	b.WriteString(`{"type":"object","properties":{`)
+	var keys []string
+	for _, p := range parts {
+		keys = append(keys, p.key)
+	}
+	for _, e := range emotions {
+		keys = append(keys, e.Name)
+	}
+	for _, k := range keys {
+		fmt.Fprintf(&b, `%q:{"type":"integer","minimum":0,"maximum":100},`, k)
+	}
+	b.WriteString(`"quick_answer":{"type":"string","maxLength":80}},"required":["` + strings.Join(append(keys, "quick_answer"), `","`) + `"],"additionalProperties":false}`)
+	return json.RawMessage(b.String())
+}
+
 // Report is a self-report as it was read.
 type Report struct {
 	Vector Vector

@@ -74,7 +74,7 @@ func (r *run) rate(ctx context.Context) error {
 func (r *run) report(ctx context.Context, i int) (msv.Report, error) {
 	msgs := []chat.Message{{Role: chat.User, Content: msv.Prompt(r.context())}}
 	for try := 0; ; try++ {
-		a, err := r.nodes[i].Model.Ask(ctx, chat.Request{Messages: msgs, MaxTokens: r.cfg.RatingTokens, Seed: rng.Seed(r.cfg.Seed, "rate", i, try)})
+		a, err := r.nodes[i].Model.Ask(ctx, chat.Request{Messages: msgs, MaxTokens: r.cfg.RatingTokens, Schema: msv.Schema(), Seed: rng.Seed(r.cfg.Seed, "rate", i, try)})
 		r.spend(a.Usage)
 		if err != nil {
 			return msv.Report{}, fmt.Errorf("rating by %s: %w", r.nodes[i].Name, err)

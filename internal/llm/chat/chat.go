@@ -11,6 +11,7 @@ package chat
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -46,6 +47,9 @@ type Request struct {
 	// TopLogProbs asks for that many alternatives of each token, at most 20. Needs
 	// the ability [LogProbs].
 	TopLogProbs int
+	// Schema is a JSON schema for the reply. It is sent where the server takes one, and
+	// servers may still answer in another form: check what comes.
+	Schema json.RawMessage
 	// Emit, when set, gets the text in pieces as it comes, without reasoning, from
 	// one goroutine. Its error ends the call. After the first piece a broken answer
 	// is not asked for again: what was emitted can't be taken back.

@@ -32,6 +32,7 @@ type Dialog struct {
 	m        *Model
 	identity string
 	seedless atomic.Bool // the server refused the field
+	formless atomic.Bool // it refused a schema
 
 	mu     sync.Mutex
 	probed map[chat.Ability]error
@@ -124,6 +125,14 @@ func (d *Dialog) ask(ctx context.Context, r chat.Request, extra map[string]any) 
 		more, err = d.m.withRetries(ctx, c, try)
 		retries += more + 1
 	}
+	if refused(err) && e.Code != llm.CodeEmpty && c.body["response_format"] != nil && ctx.Err() == nil {
+		d.formless.Store(true)
+		d.m.warn("schema", fmt.Sprintf("%s refuses a schema for its answers (%s): they are asked for in words only", d.identity, e.Message))
+		delete(c.body, "response_format")
+		var more int
+		more, err = d.m.withRetries(ctx, c, try)
+		retries += more + 1
+	}
 	reply := got.reply()
 	reply.Usage = d.usage(&got, r, reply)
 	reply.Usage.Calls, reply.Usage.Retries, reply.Usage.Requested = retries+1, retries, 1
@@ -170,6 +179,9 @@ func (d *Dialog) fields(r chat.Request, extra map[string]any) map[string]any {
 	}
 	if !d.seedless.Load() {
 		f["seed"] = int64(rng.Seed(r.Seed, "chat") & math.MaxInt32)
+	}
+	if len(r.Schema) > 0 && !d.formless.Load() {
+		f["response_format"] = map[string]any{"type": "json_schema", "json_schema": map[string]any{"name": "reply", "strict": true, "schema": r.Schema}}
 	}
 	if d.m.o.Repeatable {
 		f["cache_prompt"] = false

@@ -2,6 +2,7 @@ package openai_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -212,5 +213,37 @@ func TestSeedIsDropped(t *testing.T) {
 	}
 	if n := len(s.Requests()); n != 3 {
 		t.Errorf("%d requests, want 3: the refusal is remembered", n)
+	}
+}
+
+// TestSchema: a schema is sent; a server that refuses it gets none from then on.
+func TestSchema(t *testing.T) {
+	s := llmtest.New(t, func(llmtest.Request) llmtest.Reply { return llmtest.Reply{Text: "{}"} })
+	var warned []string
+	o := s.Options("m")
+	o.Warn = func(s string) { warned = append(warned, s) }
+	d := dialog(t, o)
+	q := chat.Request{Messages: []chat.Message{{Role: chat.User, Content: "x"}}, Schema: json.RawMessage(`{"type":"object"}`)}
+	if _, err := d.Ask(t.Context(), q); err != nil {
+		t.Fatal(err)
+	}
+	f, _ := s.Requests()[0].Body["response_format"].(map[string]any)
+	if inner, _ := f["json_schema"].(map[string]any); f["type"] != "json_schema" || fmt.Sprint(inner["schema"]) != "map[type:object]" {
+		t.Errorf("sent %v", f)
+	}
+	s.Break(llmtest.Fault{Serve: func(c llmtest.Scene) {
+		if c.Request.Body["response_format"] != nil {
+			c.Status(400, `{"error":{"message":"response_format is not supported"}}`)
+			return
+		}
+		c.Good(nil)
+	}}, llmtest.Always)
+	for range 2 {
+		if a, err := d.Ask(t.Context(), q); err != nil || a.Text != "{}" {
+			t.Errorf("got %q, %v", a.Text, err)
+		}
+	}
+	if n := len(s.Requests()); n != 4 || len(warned) != 1 || !strings.Contains(warned[0], "response_format") {
+		t.Errorf("%d requests, warned %q", n, warned)
 	}
 }
