@@ -30,7 +30,7 @@ type DPOConfig struct {
 // DefaultDPO are the settings that docs/learning.md reports.
 func DefaultDPO() DPOConfig {
 	return DPOConfig{
-		LearnConfig: LearnConfig{Adapter: lora.DefaultOptions(), Steps: 60, Rate: 1e-3, Clip: 1, Held: .2, Seed: 1},
+		LearnConfig: LearnConfig{Adapter: lora.Options{Rank: 8, Alpha: 16, Targets: lora.TargetsHead, Seed: 1}, Steps: 100, Rate: 5e-3, Clip: 1, Held: .2, Seed: 1},
 		Beta:        .1, Batch: 8, MaxTokens: 1024,
 	}
 }
@@ -334,23 +334,36 @@ func DPO(ctx context.Context, r *Run, name string, m llm.Model, ls []*LostTrial,
 }
 
 // reference scores the texts under the base model, once, and keeps what the blocks
-// below the adapter compute.
+// below the adapter compute. A text of several pairs is worked on once.
 func (s *student) reference(ps []lora.Preference) error {
-	ss := make([]lora.Sequence, 0, 2*len(ps))
-	for _, p := range ps {
-		ss = append(ss, p.Preferred, p.Dispreferred)
+	var ss []lora.Sequence
+	at := map[string]int{}
+	place := func(x lora.Sequence) int {
+		key := fmt.Sprint(x.IDs)
+		i, ok := at[key]
+		if !ok {
+			i = len(ss)
+			at[key], ss = i, append(ss, x)
+		}
+		return i
+	}
+	places := make([][2]int, len(ps))
+	for i, p := range ps {
+		places[i] = [2]int{place(p.Preferred), place(p.Dispreferred)}
 	}
 	if err := s.net.Prepare(s.ad, ss, s.cfg.Workers); err != nil {
 		return err
 	}
 	sums, err := s.net.LogProbs(s.ad, ss, s.cfg.Workers) // the adapter still changes nothing
-	for i := range ps {
-		if err == nil {
-			ps[i].Preferred, ps[i].Dispreferred = ss[2*i], ss[2*i+1]
-			ps[i].RefPreferred, ps[i].RefDispreferred = sums[2*i], sums[2*i+1]
-		}
+	if err != nil {
+		return err
 	}
-	return err
+	for i := range ps {
+		a, b := places[i][0], places[i][1]
+		ps[i].Preferred, ps[i].Dispreferred = ss[a], ss[b]
+		ps[i].RefPreferred, ps[i].RefDispreferred = sums[a], sums[b]
+	}
+	return nil
 }
 
 // judge fills the report's accuracies on held-out pairs.
