@@ -89,8 +89,11 @@ await send("Page.navigate", { url });
 await until("first picture", () => value("!document.getElementById('wait') && document.title === 'muse'"));
 const ready = Date.now() - began;
 await shot("1-list");
-await key("4"); // failed but confident
-await until("filter", async () => (await state()).title?.includes("failed but confident"));
+await key("3");
+await until("filter", async () => (await state()).title?.includes("list, failed"));
+await key("/");
+for (const c of process.env.FIND ?? "muse-best") await key(c);
+await key("Enter");
 await key("Enter");
 await until("episode", async () => (await state()).watching);
 const episode = (await state()).episode;

@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
 # Walks through the window as a person would, under a virtual display: list, play, scrub,
-# compare, help, close. Leaves a picture of each screen and the window's own report.
+# compare, help, close. Leaves a picture of each screen and the window's own report:
+# first_frame_ms from the start of the program, playing_fps while a whole episode is played
+# as fast as it goes (each picture drawn anew).
 #
 #   scripts/viewer-test.sh RUN [OUT]
 #
-# VIEWER is the program (default bin/muse-viewer). Needs Xvfb, xdotool and ImageMagick's
+# The first failed episode whose id has FIND (default muse-best) is watched; it should have
+# 50 commands with five futures each. VIEWER is the program (default bin/muse-viewer). Needs Xvfb, xdotool and ImageMagick's
 # import (apt-get install xvfb xauth xdotool imagemagick). Exit 77: one of them is missing.
 set -euo pipefail
 RUN=${1:?usage: scripts/viewer-test.sh RUN [OUT]} OUT=${2:-runs/viewer-test}
-VIEWER=${VIEWER:-bin/muse-viewer}
+VIEWER=${VIEWER:-bin/muse-viewer} FIND=${FIND:-muse-best}
 for p in Xvfb xdotool import; do
   command -v $p >/dev/null || { echo "viewer-test: $p is not installed (apt-get install xvfb xauth xdotool imagemagick)" >&2; exit 77; }
 done
@@ -39,11 +42,22 @@ shot() { sleep "${SETTLE:-1}"; import -window root "$OUT/$1.png"; }
 xdotool mousemove 640 400
 want 'list, all'
 shot 1-list
-tap 4 'failed but confident'
+tap 3 'list, failed'
+key() { xdotool key "$1"; sleep "${KEY:-0.15}"; }
+key slash
+for ((i = 0; i < ${#FIND}; i++)); do
+  c=${FIND:i:1}
+  case $c in -) c=minus ;; ' ') c=space ;; esac
+  key "$c"
+done
+key Return
 tap Return 'command 1'
 shot 2-episode
 tap space 'command 4'; xdotool key space # plays two commands a second
 shot 3-played
+for _ in 1 2 3 4; do key bracketright; done # 32 a second
+tap Home 'command 1'
+tap space 'command 50'
 xdotool mousemove 300 680 mousedown 1; sleep 0.5; xdotool mousemove 420 680; want 'command 36'; xdotool mouseup 1
 shot 4-scrubbed
 tap c 'episodes'

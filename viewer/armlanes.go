@@ -70,11 +70,14 @@ func drawArmLane(s *Scene, t *Theme, b Box, e *Episode, i, k int, chosen bool) {
 		y += 16
 	}
 	if chosen {
-		tag(s, score.X, y, styleTinyB, t.Choice, "chosen: "+Ellipsis(styleTinyB, e.Steps[i].Trace.Choice.Reason, laneScore-70))
+		tag(s, score.X, y, styleTinyB, t.Choice, "chosen")
 		y += 16
 	}
 	if c.Label != "" && y+styleTiny.Line() <= b.Y+b.H {
-		s.TextIn(Box{score.X, y, laneScore - 12, b.Y + b.H - y}, styleTiny, t.Soft, c.Label)
+		y += s.TextIn(Box{score.X, y, laneScore - 12, b.Y + b.H - y}, styleTiny, t.Soft, c.Label)
+	}
+	if why := e.Steps[i].Trace.Choice.Reason; chosen && why != c.Label && y+styleTiny.Line() <= b.Y+b.H {
+		s.TextIn(Box{score.X, y, laneScore - 12, b.Y + b.H - y}, styleTiny, t.Soft, why)
 	}
 	s.TextRight(b.X+laneScore-8, b.Y+4, styleTiny, t.Faint, fmt.Sprint(k+1))
 	words, psi := rest.cutLeft(rest.W * .5)
@@ -106,7 +109,7 @@ func (e *Episode) imagined(i int, c *Candidate) []string {
 	}
 	last := ms[len(ms)-1]
 	out := append([]string{fmt.Sprintf("in %s", plural(len(ms), "decision"))}, e.gaps(last)...)
-	if d := distance3(last.obj, from.obj); d > .01 {
+	if d := distance3(last.obj, from.obj); d > .01 && !e.reaches() {
 		out = append(out, fmt.Sprintf("%s moved %s", e.thing(), cm(d)))
 	}
 	if real, ok := e.moment(i + len(ms)); ok && i+len(ms) <= len(e.Steps) && c == e.Steps[i].Chosen() {

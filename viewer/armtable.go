@@ -250,7 +250,7 @@ func drawWays(s *Scene, t *Theme, p *projection, e *Episode, i int) {
 			if n := len(hs); math.Hypot(end.X-hs[n-2].X, end.Y-hs[n-2].Y) > 1 {
 				arrow(s, hs[n-2], end, 9, t.Choice)
 			}
-			if far {
+			if far && !e.reaches() {
 				s.Dashed(os, t.Choice, 1.5, 3)
 				o := os[len(os)-1]
 				s.Round(Box{o.X - 5, o.Y - 5, 10, 10}, 2, color.NRGBA{}, t.Choice, 1.5)

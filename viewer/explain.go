@@ -130,6 +130,7 @@ func confidence(e *Episode) []string {
 	}
 	out := []string{fmt.Sprintf("P began at %.2f, was highest (%.2f) at %s %d, ended at %.2f.", first, high, e.unit(), highAt+1, last)}
 	switch {
+	case e.open():
 	case !e.Success && last >= .5:
 		out = append(out, "It failed while confident.")
 	case e.Success && last < .5:

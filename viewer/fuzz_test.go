@@ -1,6 +1,8 @@
 package viewer_test
 
 import (
+	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,6 +64,27 @@ func FuzzRun(f *testing.F) {
 		}
 		if _, err := r.Refresh(); err != nil {
 			t.Fatal(err)
+		}
+	})
+}
+
+// FuzzTurn lets whatever bytes be a game's turns: they are shown, or end the game with a
+// line about it, and never panic.
+func FuzzTurn(f *testing.F) {
+	f.Add([]byte(`{"episode":` + intro + `{"action":"","observation":""}]},"suggest":["look"],"note":"x"}` + "\n"))
+	f.Add([]byte(`{"keys":[{"key":"w","also":"up","what":"away"}],"busy":"wait"}` + "\n" + `{"over":true}` + "\n"))
+	f.Add([]byte("{\n"))
+	f.Fuzz(func(t *testing.T, turns []byte) {
+		a := viewer.NewPlaying(viewer.NewGame(bytes.NewReader(turns), io.Discard), viewer.Dark)
+		a.Resize(640, 400)
+		for _, key := range []string{"l", "tab", "down", "enter", "w", "pageup", "?", "escape", "x", "end"} {
+			a.Tick(.1)
+			a.Key(key)
+			for _, it := range a.Scene().Items {
+				if strings.ContainsAny(it.Text, "\x00\x07\x1b\n\r\u202e") {
+					t.Fatalf("on the screen: %q", it.Text)
+				}
+			}
 		}
 	})
 }

@@ -42,7 +42,23 @@ type report struct {
 	Frames  int     `json:"frames"`         // shown since then
 	Seconds float64 `json:"seconds"`
 	FPS     float64 `json:"fps"`
+	PlayFPS float64 `json:"playing_fps"` // while commands follow each other by themselves
 	SlowMS  float64 `json:"slowest_frame_ms"`
+	PeakMB  int     `json:"peak_mb,omitempty"` // most memory held at any time, where the system tells
+}
+
+// peakMB is the most memory that this program has held, 0 where the system doesn't tell.
+func peakMB() int {
+	b, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	_, rest, ok := strings.Cut(string(b), "VmHWM:")
+	kb := 0
+	if _, err := fmt.Sscan(rest, &kb); !ok || err != nil {
+		return 0
+	}
+	return kb >> 10
 }
 
 func run(args []string, start time.Time) error {
@@ -96,22 +112,32 @@ func run(args []string, start time.Time) error {
 func show(app *viewer.App, o window.Options, file string, start time.Time) error {
 	var rep report
 	var first, last time.Time
+	var played time.Duration
+	playing := 0
 	o.Ready = func() {
 		first = time.Now()
 		last = first
 		rep.FirstMS = float64(first.Sub(start).Microseconds()) / 1000
 	}
-	o.Frame = func(*viewer.App) {
+	o.Frame = func(app *viewer.App) {
 		now := time.Now()
+		if app.Playing() {
+			playing++
+			played += now.Sub(last)
+		}
 		rep.Frames++
 		rep.SlowMS = max(rep.SlowMS, float64(now.Sub(last).Microseconds())/1000)
 		last = now
 	}
 	err := window.Run(app, o)
 	if err == nil && file != "" {
+		rep.PeakMB = peakMB()
 		rep.Seconds = last.Sub(first).Seconds()
 		if rep.Seconds > 0 {
 			rep.FPS = float64(rep.Frames-1) / rep.Seconds
+		}
+		if played > 0 {
+			rep.PlayFPS = float64(playing) / played.Seconds()
 		}
 		b, err := json.MarshalIndent(rep, "", "  ")
 		if err != nil {

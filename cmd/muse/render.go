@@ -45,7 +45,8 @@ func renderCmd(a *app) *cobra.Command {
 success, the choice and what happened, command by command.
 
 --episode takes a number of the list, a part of an id, or one of the viewer's filters:
-solved, failed, "failed but confident", "solved but doubtful", stuck (the first that fits).
+solved, failed, "failed but confident", "solved but doubtful", stuck, also with a part of an
+id behind it, such as "failed muse-best" (the first that fits).
 The ending of --out decides: .gif and .mp4 (needs ffmpeg) play the episode, .png is the
 picture of one command.`,
 		Example: "  muse render runs/demo-x --episode failed -o why.gif\n" +
@@ -57,7 +58,7 @@ picture of one command.`,
 		},
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.episode, "episode", "1", "number, part of an id, or filter")
+	fl.StringVar(&f.episode, "episode", "1", "number, part of an id, filter, or filter and part of an id")
 	fl.StringVarP(&f.out, "out", "o", "", "file to write: .gif, .png or .mp4")
 	fl.StringVar(&f.screen, "screen", "episode", "episode, compare, list, run or help")
 	fl.StringVar(&f.compare, "compare", "", "second episode for --screen compare, default another of the same task")
@@ -191,8 +192,11 @@ func findEpisode(es []viewer.Entry, want string) (int, error) {
 		return n - 1, nil
 	}
 	keep := func(e *viewer.Entry) bool { return e.Problem == "" && strings.Contains(e.ID, want) }
-	if k := viewer.FilterByName(want); k >= 0 {
-		keep = viewer.Filters[k].Keep
+	for _, f := range viewer.Filters {
+		if rest, ok := strings.CutPrefix(want+" ", f.Name+" "); ok { // perhaps with a part of an id behind
+			rest = strings.TrimSpace(rest)
+			keep = func(e *viewer.Entry) bool { return f.Keep(e) && strings.Contains(e.ID, rest) }
+		}
 	}
 	for i := range es {
 		if keep(&es[i]) {

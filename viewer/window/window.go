@@ -78,6 +78,15 @@ const (
 )
 
 func (g *game) keyboard() {
+	// Signs first: on a slow machine a word and the enter behind it come in one frame.
+	g.chars = ebiten.AppendInputChars(g.chars[:0])
+	for _, c := range g.chars {
+		if c == ' ' {
+			g.app.Key("space")
+		} else {
+			g.app.Key(string(c))
+		}
+	}
 	// Asked for apart from the keys that are down: a short tap can be over between frames.
 	g.keys = inpututil.AppendJustPressedKeys(g.keys[:0])
 	for _, k := range g.keys {
@@ -90,14 +99,6 @@ func (g *game) keyboard() {
 		name, ok := names[k]
 		if d := inpututil.KeyPressDuration(k); ok && d >= delay && (d-delay)%interval == 0 {
 			g.app.Key(name)
-		}
-	}
-	g.chars = ebiten.AppendInputChars(g.chars[:0])
-	for _, c := range g.chars {
-		if c == ' ' {
-			g.app.Key("space")
-		} else {
-			g.app.Key(string(c))
 		}
 	}
 }
