@@ -147,6 +147,8 @@ func armSettings(f *pflag.FlagSet, c *arm.Config) {
 	f.Float64Var(&m.Imitate, "imitate", m.Imitate, "weight of the loss that makes the actor copy the script on seeded episodes, 0 = off")
 	f.Float64Var(&m.TrainRatio, "train-ratio", m.TrainRatio, "replayed steps for each step of the arm")
 	f.IntVar(&m.Quantiles, "quantiles", m.Quantiles, "outputs of ψ; 0 leaves self-assessment out (Dreamer)")
+	f.IntVar(&m.Stoch, "stoch", m.Stoch, "latents of a state")
+	f.IntVar(&m.Classes, "classes", m.Classes, "classes of each latent")
 	f.Float64Var(&m.LR, "lr", m.LR, "learning rate")
 	f.Float64Var(&m.Entropy, "entropy", m.Entropy, "weight of the actor's entropy")
 	f.Float64Var(&m.Gamma, "gamma", m.Gamma, "discount a decision")
