@@ -87,9 +87,9 @@ func holdOut(ctx context.Context, rows []Row, emb selfassess.Embedder, split str
 	parts := []struct {
 		name string
 		fit  fitter
-	}{{"trees", c.treeLogits}, {"head", nil}, {"ngram", ngramLogits}}
+	}{{"trees", logitsOf(c.fitTrees)}, {"known", logitsOf(c.fitKnown)}, {"head", nil}, {"ngram", ngramLogits}}
 	if emb != nil {
-		parts[1].fit = c.headLogits(emb)
+		parts[2].fit = c.headLogits(emb)
 	}
 	for _, p := range parts {
 		if p.fit == nil {
@@ -212,8 +212,8 @@ func Train(ctx context.Context, es []Episode, emb selfassess.Embedder, c Config,
 	var p []float64
 	p, m.stack = stackRows(rows, byTask.z, byTask.fold)
 	rep.Alerts, rep.AlertSplit = alerts(es, rows, p, c.Positions), SplitTasks
-	m.forest = c.fitForest(rows)
-	m.forest.mem.prune()
+	m.trees, m.known = c.fitTrees(rows), c.fitKnown(rows)
+	m.known.mem.prune()
 	if m.ngrams, err = fitNGrams(rows); err != nil {
 		return nil, nil, err
 	}

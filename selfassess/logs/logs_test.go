@@ -254,12 +254,21 @@ func TestLoadRefusesDamage(t *testing.T) {
 	if _, err := Load(dir, nil); !errors.Is(err, ErrModel) || !strings.Contains(err.Error(), "assess train") {
 		t.Errorf("nothing there: %v", err)
 	}
-	f := (&Model{forest: &forest{trees: &Trees{Nodes: [][]Node{{{Feature: 1, Left: 0}}}}, mem: &Memory{}}, stack: Stack{W: []float64{1, 1}}}).file()
+	f := (&Model{trees: &forest{trees: byLength{4: {Nodes: [][]Node{{{Feature: 1, Left: 0}}}}}}, known: &forest{trees: byLength{4: {}}, mem: &Memory{}}, stack: Stack{W: []float64{1, 1, 1}}}).file()
 	b, _ := json.Marshal(f)
 	if err := os.WriteFile(filepath.Join(dir, FileModel), b, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Load(dir, nil); !errors.Is(err, ErrModel) || !strings.Contains(err.Error(), "points nowhere") {
 		t.Errorf("a tree that never ends: %v", err)
+	}
+}
+
+func TestTreesOfTheLengthThatIsFilled(t *testing.T) {
+	b := byLength{2: {Base: 2}, 8: {Base: 8}}
+	for n, want := range map[int]float64{1: 2, 2: 2, 7: 2, 8: 8, 50: 8} {
+		if got := b.at(n).Base; got != want {
+			t.Errorf("%d steps are judged by the trees of %g, want %g", n, got, want)
+		}
 	}
 }

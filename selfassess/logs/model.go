@@ -17,7 +17,7 @@ import (
 )
 
 // ModelFormat is the format tag of a saved model.
-const ModelFormat = "muse/logmodel@1"
+const ModelFormat = "muse/logmodel@2"
 
 // Names of the files of a model's folder.
 const (
@@ -32,10 +32,11 @@ var ErrModel = errors.New("logs: not a usable model")
 // Model gives prefixes of episodes a probability of success. Immutable and safe for
 // concurrent use (if its embedder is).
 type Model struct {
-	forest *forest
+	trees  *forest // of counts
+	known  *forest // of counts, memory and topics
 	ngrams ngrams
 	head   *selfassess.Model // nil without embeddings
-	stack  Stack             // weights of trees, head, n-grams, in this order
+	stack  Stack             // weights of trees, known, head, n-grams, in this order
 }
 
 // Predict returns the probability of success of every row.
@@ -49,7 +50,7 @@ func (m *Model) Predict(ctx context.Context, rows []Row) ([]float64, error) {
 	}
 	out := make([]float64, len(rows))
 	for i := range rows {
-		z := []float64{m.forest.logit(&rows[i])}
+		z := []float64{m.trees.logit(&rows[i]), m.known.logit(&rows[i])}
 		if head != nil {
 			z = append(z, head[i])
 		}
@@ -81,7 +82,8 @@ type file struct {
 	Names    []string `json:"names"`
 	Head     string   `json:"head,omitempty"` // hash of the head beside it
 	Stack    Stack    `json:"stack"`
-	Trees    *Trees   `json:"trees"`
+	Trees    byLength `json:"trees"`
+	Known    byLength `json:"known"`
 	Memory   *Memory  `json:"memory"`
 	Topics   *Topics  `json:"topics,omitempty"`
 	NGrams   ngrams   `json:"ngrams"`
@@ -95,7 +97,7 @@ func (m *Model) Hash() string {
 }
 
 func (m *Model) file() file {
-	f := file{Format: ModelFormat, Features: FeatureVersion, Names: slices.Concat(FeatureNames, MemoryNames), Stack: m.stack, Trees: m.forest.trees, Memory: m.forest.mem, Topics: m.forest.topics, NGrams: m.ngrams}
+	f := file{Format: ModelFormat, Features: FeatureVersion, Names: slices.Concat(FeatureNames, MemoryNames), Stack: m.stack, Trees: m.trees.trees, Known: m.known.trees, Memory: m.known.mem, Topics: m.known.topics, NGrams: m.ngrams}
 	if m.head != nil {
 		f.Head = m.head.Hash()
 	}
@@ -142,17 +144,24 @@ func Load(dir string, open func() (selfassess.Embedder, error)) (*Model, error) 
 	if f.Format != ModelFormat || f.Features != FeatureVersion || len(f.Names) != len(FeatureNames)+len(MemoryNames) {
 		return nil, fmt.Errorf("%w: %s has format %q and counts %q, this version reads %q and %q; %s", ErrModel, path, f.Format, f.Features, ModelFormat, FeatureVersion, again)
 	}
-	if err := f.Trees.check(f.Topics); err != nil {
-		return nil, fmt.Errorf("%w: %s: %w; %s", ErrModel, path, err, again)
-	}
-	parts := 2
+	parts := 3
 	if f.Head != "" {
 		parts++
 	}
 	if f.Memory == nil || len(f.Stack.W) != parts {
 		return nil, fmt.Errorf("%w: %s has no memory, or weights of %d parts; %s", ErrModel, path, len(f.Stack.W), again)
 	}
-	m := &Model{forest: &forest{f.Trees, f.Memory, f.Topics}, ngrams: f.NGrams, stack: f.Stack}
+	m := &Model{trees: &forest{trees: f.Trees}, known: &forest{f.Known, f.Memory, f.Topics}, ngrams: f.NGrams, stack: f.Stack}
+	for _, x := range []*forest{m.trees, m.known} {
+		if len(x.trees) == 0 {
+			return nil, fmt.Errorf("%w: %s has no trees; %s", ErrModel, path, again)
+		}
+		for n, t := range x.trees {
+			if err := t.check(x.columns()); err != nil {
+				return nil, fmt.Errorf("%w: %s: trees of %d steps: %w; %s", ErrModel, path, n, err, again)
+			}
+		}
+	}
 	if f.Head == "" {
 		return m, nil
 	}
@@ -173,11 +182,7 @@ func Load(dir string, open func() (selfassess.Embedder, error)) (*Model, error) 
 }
 
 // check refuses trees that could not be walked.
-func (t *Trees) check(topics *Topics) error {
-	columns := len(FeatureNames) + len(MemoryNames)
-	if topics != nil {
-		columns += topics.n
-	}
+func (t *Trees) check(columns int) error {
 	if t == nil {
 		return errors.New("there are no trees")
 	}

@@ -54,37 +54,120 @@ func rowsAt(es []Episode, positions []int) []Row {
 // fitter fits on the rows train and returns logits of the rows test.
 type fitter func(ctx context.Context, train, test []Row) ([]float64, error)
 
-// treeLogits fits boosted trees on counts, memory and topics.
-func (c Config) treeLogits(_ context.Context, train, test []Row) ([]float64, error) {
-	f := c.fitForest(train)
-	out := make([]float64, len(test))
-	for i := range test {
-		out[i] = f.logit(&test[i])
+// byLength are trees fitted on prefixes of just one length each: what four steps tell is
+// not what sixteen tell, and trees of all lengths are worse at each. Whole episodes have
+// length 0.
+type byLength map[int]*Trees
+
+// at are the trees of the longest length that n steps fill, else of the shortest.
+func (b byLength) at(n int) *Trees {
+	best, least := -1, -1
+	for k := range b {
+		if k <= n {
+			best = max(best, k)
+		}
+		if least < 0 || k < least {
+			least = k
+		}
 	}
-	return out, nil
+	if best < 0 {
+		best = least
+	}
+	return b[best]
 }
 
-// forest are the trees and what they read.
+func lengthOf(r *Row) int {
+	if r.Whole {
+		return 0
+	}
+	return len(r.Steps)
+}
+
+// forest are trees and what they read beside the counts of a row.
 type forest struct {
-	trees  *Trees
-	mem    *Memory
+	trees  byLength
+	mem    *Memory // nil: counts alone
 	topics *Topics // nil where there are none
 }
 
-// logit is the score of a row.
-func (f *forest) logit(r *Row) float64 { return f.trees.Logit(f.topics.beside(f.mem.with(r), r)) }
+// columns is the number of values that the trees read.
+func (f *forest) columns() int {
+	n := len(FeatureNames)
+	if f.mem != nil {
+		n += len(MemoryNames)
+	}
+	if f.topics != nil {
+		n += f.topics.n
+	}
+	return n
+}
 
-func (c Config) fitForest(rows []Row) *forest {
-	y, w := make([]float64, len(rows)), make([]float64, len(rows))
+// logit is the score of a row.
+func (f *forest) logit(r *Row) float64 {
+	x := r.X
+	if f.mem != nil {
+		x = f.mem.with(r)
+	}
+	return f.trees.at(lengthOf(r)).Logit(f.topics.beside(x, r))
+}
+
+// fitTrees fits on counts alone: what is learnt holds for tasks and players that were
+// never seen.
+func (c Config) fitTrees(rows []Row) *forest {
+	x := make([][]float32, len(rows))
 	for i := range rows {
-		y[i], w[i] = rows[i].Label(), rows[i].N
+		x[i] = rows[i].X
 	}
-	mem, topics := remember(rows), fitTopics(rows, c.Seed)
-	x := mem.training(rows, c.Seed)
+	return &forest{trees: c.fit(rows, x)}
+}
+
+// fitKnown fits on counts, memory and topics: these know tasks and ways of writing, and
+// do harm where both are new. Rows are those of the buckets' lengths, as of the n-grams.
+func (c Config) fitKnown(rows []Row) *forest {
+	var in []Row
+	for i := range rows {
+		if r := &rows[i]; r.Whole || len(r.Steps) == bucketOf(len(r.Steps)) {
+			in = append(in, *r)
+		}
+	}
+	if len(in) == 0 {
+		in = rows
+	}
+	mem, topics := remember(in), fitTopics(in, c.Seed)
+	x := mem.training(in, c.Seed)
 	for i := range x {
-		x[i] = topics.beside(x[i], &rows[i])
+		x[i] = topics.beside(x[i], &in[i])
 	}
-	return &forest{FitTrees(x, y, w, c.Trees), &mem.all, topics}
+	return &forest{c.fit(in, x), &mem.all, topics}
+}
+
+// fit fits the trees of each length that a row has.
+func (c Config) fit(rows []Row, x [][]float32) byLength {
+	at := map[int][]int{}
+	for i := range rows {
+		at[lengthOf(&rows[i])] = append(at[lengthOf(&rows[i])], i)
+	}
+	out := byLength{}
+	for n, in := range at { // each length by itself: the order doesn't matter
+		xs, y, w := make([][]float32, len(in)), make([]float64, len(in)), make([]float64, len(in))
+		for k, i := range in {
+			xs[k], y[k], w[k] = x[i], rows[i].Label(), rows[i].N
+		}
+		out[n] = FitTrees(xs, y, w, c.Trees)
+	}
+	return out
+}
+
+// logitsOf makes a fitter of a way to fit trees.
+func logitsOf(fit func([]Row) *forest) fitter {
+	return func(_ context.Context, train, test []Row) ([]float64, error) {
+		f := fit(train)
+		out := make([]float64, len(test))
+		for i := range test {
+			out[i] = f.logit(&test[i])
+		}
+		return out, nil
+	}
 }
 
 // ngramLogits is the baseline: one fit for each bucket of lengths.
