@@ -75,6 +75,26 @@ skill() { # actor
   muse eval --agent react --model "$1" --split unseen --workers "$WORKERS" --parts $PARTS --out "$RUNS/skill-$1"
 }
 
+# What of second thoughts brings what, on val games (docs/second-thoughts.md).
+ablate() { # actor
+  local a=$1 v="--model $1 --split val --sample 60 --workers $WORKERS --parts docs/results/val --against=" s="--foresee --rethink 3 --forget doubt" t
+  muse train selfassess --collect "$RUNS/collect-$a" --siblings "$RUNS/siblings-$a" --labels counterfactual --out "$RUNS/counterfactual-$a"
+  muse eval --agent react $v --forget always --out "$RUNS/ablate-forget-$a"
+  muse eval --agent muse-random $v $s --doubt 0.15 --out "$RUNS/ablate-random-$a"
+  for t in 0 0.15 0.3; do
+    muse eval --agent muse-best --msa "$RUNS/default-$a" $v $s --doubt $t --out "$RUNS/ablate-best-$t-$a"
+  done
+  muse eval --agent muse-best --msa "$RUNS/default-$a" $v $s --doubt 0.15 --temperature 1 --out "$RUNS/ablate-warm-$a"
+  muse eval --agent muse-best --msa "$RUNS/default-$a" $v --foresee --out "$RUNS/ablate-foresee-$a"
+  muse eval --agent muse-best --msa "$RUNS/default-$a" $v --rethink 3 --doubt 0.15 --forget doubt --out "$RUNS/ablate-rethink-$a"
+  muse eval --agent muse-best --msa "$RUNS/default-$a" $v --foresee --rethink 3 --doubt 0.15 --out "$RUNS/ablate-remember-$a"
+  muse eval --agent muse-best --msa "$RUNS/counterfactual-$a" $v $s --doubt 0.15 --out "$RUNS/ablate-counterfactual-$a"
+  for t in --reflect --reflect=false "--reflect=false --rooms" --notes "--notes --rooms" "--notes --rooms --update=false"; do
+    muse adapt --agent muse-best --second-thoughts $t --model "$a" --split val --sample 30 --episodes 3 --tests 2 --workers "$WORKERS" \
+      --msa "$RUNS/default-$a" --collect "$RUNS/collect-$a" --against= --out "$RUNS/ablate-adapt-$(tr -d ' =-' <<< "$t")-$a"
+  done
+}
+
 # The full table in the paper's form (docs/results): agents as the paper has them and
 # with second thoughts, without adaptation. ReAct that forgets its failures is the
 # control of what second thoughts do without assessing anything. The controls of the
@@ -128,13 +148,14 @@ step() {
     weak) train weak ;;
     playweak) play weak "$T_WEAK" 67 1 ;;
     play2) play base "$T_BASE" 0 2 ;;
+    ablate) ablate base ;;
     table) table base; table weak; table strong ;;
     adapted) adapted base; adapted weak; adapted strong ;;
     strong) train strong ;;
     compile) compile ;;
-    *) say "unknown step $1; there are skill base choose val play1 adapt trials weak playweak play2 strong table adapted compile"; exit 2 ;;
+    *) say "unknown step $1; there are skill base choose val play1 adapt trials weak playweak play2 ablate strong table adapted compile"; exit 2 ;;
   esac
 }
-for s in "${@:-skill base choose val play1 adapt trials weak playweak play2 strong table adapted compile}"; do
+for s in "${@:-skill base choose val play1 adapt trials weak playweak play2 ablate strong table adapted compile}"; do
   for t in $s; do step "$t"; done
 done
