@@ -62,8 +62,9 @@ func headConfig(seed uint64) selfassess.Config {
 	return c
 }
 
-// fitHead trains the head on rows.
-func fitHead(ctx context.Context, rows []Row, emb selfassess.Embedder, seed uint64) (*selfassess.Model, error) {
+// fitHead trains the head on the rows of the buckets' lengths.
+func fitHead(ctx context.Context, all []Row, emb selfassess.Embedder, seed uint64) (*selfassess.Model, error) {
+	rows := bucketRows(all)
 	ex := make([]selfassess.Example, len(rows))
 	for i := range rows {
 		ex[i] = selfassess.Example{Input: rows[i].input(), Label: rows[i].Label(), Weight: rows[i].N, Task: rows[i].Task}

@@ -124,6 +124,17 @@ func (c Config) fitTrees(rows []Row) *forest {
 // fitKnown fits on counts, memory and topics: these know tasks and ways of writing, and
 // do harm where both are new. Rows are those of the buckets' lengths, as of the n-grams.
 func (c Config) fitKnown(rows []Row) *forest {
+	in := bucketRows(rows)
+	mem, topics := remember(in), fitTopics(in, c.Seed)
+	x := mem.training(in, c.Seed)
+	for i := range x {
+		x[i] = topics.beside(x[i], &in[i])
+	}
+	return &forest{c.fit(in, x), &mem.all, topics}
+}
+
+// bucketRows keeps the rows of the buckets' lengths, all where there are none.
+func bucketRows(rows []Row) []Row {
 	var in []Row
 	for i := range rows {
 		if r := &rows[i]; r.Whole || len(r.Steps) == bucketOf(len(r.Steps)) {
@@ -131,14 +142,9 @@ func (c Config) fitKnown(rows []Row) *forest {
 		}
 	}
 	if len(in) == 0 {
-		in = rows
+		return rows
 	}
-	mem, topics := remember(in), fitTopics(in, c.Seed)
-	x := mem.training(in, c.Seed)
-	for i := range x {
-		x[i] = topics.beside(x[i], &in[i])
-	}
-	return &forest{c.fit(in, x), &mem.all, topics}
+	return in
 }
 
 // fit fits the trees of each length that a row has.
