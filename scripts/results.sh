@@ -128,6 +128,18 @@ adapted() { # actor
   done
 }
 
+# Tree search against best rollout at equal tokens (docs/search.md): the same games and
+# seeds as play, so that best rollout of five futures stands beside it already.
+search() { # actor sample
+  local m
+  for m in default paper; do
+    muse eval --agent muse-mcts --model "$1" --msa "$m=$RUNS/$m-$1" --split unseen --sample "$2" --temperature 1.0 --horizon 2 \
+      --against '' --workers "$WORKERS" --parts $PARTS --out "$RUNS/search-$1-$m-$2"
+  done
+  muse eval --agent muse-best --rollouts 9 --model "$1" --msa "default=$RUNS/default-$1" --split unseen --sample "$2" --temperature 1.0 --horizon 2 \
+    --against '' --workers "$WORKERS" --parts $PARTS --out "$RUNS/search-$1-short-$2"
+}
+
 compile() { muse results --parts $PARTS --out docs/results; }
 
 # How an agent with second thoughts adapts: what won on val games.
@@ -152,10 +164,11 @@ step() {
     table) table base; table weak; table strong ;;
     adapted) adapted base; adapted weak; adapted strong ;;
     strong) train strong ;;
+    search) search base 134 ;;
     compile) compile ;;
-    *) say "unknown step $1; there are skill base choose val play1 adapt trials weak playweak play2 ablate strong table adapted compile"; exit 2 ;;
+    *) say "unknown step $1; there are skill base choose val play1 adapt trials weak playweak play2 ablate strong table adapted search compile"; exit 2 ;;
   esac
 }
-for s in "${@:-skill base choose val play1 adapt trials weak playweak play2 ablate strong table adapted compile}"; do
+for s in "${@:-skill base choose val play1 adapt trials weak playweak play2 ablate strong table adapted search compile}"; do
   for t in $s; do step "$t"; done
 done

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/muse-agent/muse/envs/textworld"
+	"github.com/muse-agent/muse/reflexion"
 	"github.com/muse-agent/muse/selfassess"
 )
 
@@ -159,7 +160,7 @@ func shortActor(s string) string {
 }
 
 // armOrder is the order of the tables: the paper's, controls before the method.
-var armOrder = []string{"expert", "react", "repeat", "reflexion", "muse-off", "muse-lowest", "muse-random", "muse-best"}
+var armOrder = []string{"expert", "react", "repeat", "reflexion", "muse-off", "muse-lowest", "muse-random", "muse-best", "muse-mcts"}
 
 func armRank(arm string) int {
 	base, _, _ := strings.Cut(arm, "@")
@@ -190,7 +191,7 @@ func compareParts(a, b *Part, boot selfassess.Bootstrap) (c Comparison, ok bool)
 	same := a.Set() == b.Set() && p.Model.Hash == q.Model.Hash && x.Seed == y.Seed && x.Engine == y.Engine && x.MaxSteps == y.MaxSteps && x.Trials == y.Trials &&
 		p.ThinkCost == q.ThinkCost && p.EarlyStop == q.EarlyStop && p.Dialect == q.Dialect &&
 		p.Config.Temperature == q.Config.Temperature && p.Config.Plan == q.Config.Plan &&
-		(p.Config.Name != "muse" || q.Config.Name != "muse" || p.Config.Horizon == q.Config.Horizon && p.Config.Rollouts == q.Config.Rollouts && p.Config.Recall == q.Config.Recall)
+		(p.Selector == reflexion.ReasonSearch || p.Config.Name != "muse" || q.Config.Name != "muse" || p.Config.Horizon == q.Config.Horizon && p.Config.Rollouts == q.Config.Rollouts && p.Config.Recall == q.Config.Recall)
 	if !same || a == b || !wantPair(a, b) {
 		return c, false
 	}
@@ -233,6 +234,11 @@ func wantPair(a, b *Part) bool {
 	x, y := a.Spec.Agent.Selector, b.Spec.Agent.Selector
 	muse := a.Spec.Agent.Config.Name == "muse" && b.Spec.Agent.Config.Name == "muse"
 	sameMSA := a.Spec.Agent.Assessor == b.Spec.Agent.Assessor || a.Spec.Agent.Assessor == "" || b.Spec.Agent.Assessor == ""
+	// A tree is compared with best rollout of any number and length of futures: what they
+	// share is the price.
+	if muse && x == reflexion.ReasonSearch {
+		return y == "best" && a.Spec.Agent.Assessor == b.Spec.Agent.Assessor && a.Spec.Adaptation == b.Spec.Adaptation && sameThoughts(a.Spec.Agent.Config, b.Spec.Agent.Config)
+	}
 	// Muse is compared with muse of the same style, with others of any.
 	if muse && styleOf(a.Spec) != styleOf(b.Spec) {
 		return false
