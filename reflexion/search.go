@@ -132,7 +132,9 @@ func (w *imagination) Imagine(ctx context.Context, b *branch, n, tokens int, see
 	history := slices.Concat(c.Pairs, b.pairs)
 	var recall func([]llm.Pair, string) (string, bool)
 	if a.cfg.Recall {
-		recall = RecallFrom(history)
+		if recall = RecallFrom(history, c.Task.Known...); a.cfg.Foresee {
+			recall = ForeseeFrom(c.Task.Room, history, c.Task.Known...)
+		}
 		r.Recall = recall
 	}
 	if caps.Recall { // the backend does it while it generates

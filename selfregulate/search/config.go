@@ -66,9 +66,9 @@ type Config struct {
 	Visits int `json:"visits"`
 }
 
-// Default are the settings that val chose (docs/search.md).
+// Default are the settings that were tried first on val and kept (docs/search.md).
 func Default() Config {
-	return Config{Rule: PUCT, Backup: Mean, Final: Value, C: 1, Depth: 3, Root: 3, Width: 2, Alpha: .5, Draw: 2, Tokens: 384, Least: 32, Visits: 256}
+	return Config{Rule: PUCT, Backup: Mean, Final: Value, C: 1, Depth: 3, Root: 4, Width: 2, Alpha: .5, Draw: 2, Tokens: 400, Least: 48, Visits: 256}
 }
 
 // Validate reports all problems at once.
