@@ -1,6 +1,7 @@
 package reflexion
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/muse-agent/muse/internal/llm"
@@ -77,7 +78,7 @@ func (EmbeddedTemplate) Line(text string) string {
 }
 
 // ChatTemplate is for general models behind a server: the same lines, after an
-// instruction that explains them and one worked example.
+// instruction that explains them and one episode that was played.
 type ChatTemplate struct{ EmbeddedTemplate }
 
 // Name is "chat".
@@ -85,7 +86,7 @@ func (ChatTemplate) Name() string { return "chat" }
 
 // Prompt is instruction, example, then the lines of [EmbeddedTemplate].
 func (t ChatTemplate) Prompt(task Task, reflections []string) string {
-	return chatInstruction + "\n\n" + t.EmbeddedTemplate.Prompt(task, reflections)
+	return fmt.Sprintf(chatInstruction, fewShot(task.Goal)) + "\n\n" + t.EmbeddedTemplate.Prompt(task, reflections)
 }
 
 // Parse also forgives a code fence around the answer.
@@ -100,7 +101,7 @@ func (t ChatTemplate) Parse(text string) ([]llm.Pair, string, bool) {
 }
 
 // chatInstruction describes the line format of internal/llm and the commands of
-// the game. The example is made up and belongs to no game.
+// the game. The example is an episode of the same kind of task; see fewshot.go.
 const chatInstruction = `You act in a household that is simulated as text. Continue the transcript below, line by line, in exactly this format:
 
 plan: one line, the steps you intend
@@ -114,25 +115,7 @@ Commands, with names exactly as displayed, such as mug 1 or drawer 2:
 go to PLACE, open PLACE, close PLACE, take THING from PLACE, move THING to PLACE, clean THING with PLACE, heat THING with PLACE, cool THING with PLACE, use LAMP, examine PLACE, look, inventory.
 You must be at a place to use it, a closed place must be opened, and you can hold one thing. A command that can't be done is answered by "Nothing happens.": then do something else.
 
-Example:
-Your task is to: put a clean mug in shelf.
-You are in the middle of a room. Looking quickly around you, you see a cabinet 1, a shelf 1, and a sinkbasin 1.
-plan: find a mug, clean it with sinkbasin 1, put it in shelf 1.
-think: a mug may be in cabinet 1.
-> go to cabinet 1
-The cabinet 1 is closed.
-> open cabinet 1
-You open the cabinet 1. The cabinet 1 is open. In it, you see a bowl 1, and a mug 2.
-> take mug 2 from cabinet 1
-You pick up the mug 2 from the cabinet 1.
-> go to sinkbasin 1
-On the sinkbasin 1, you see nothing.
-> clean mug 2 with sinkbasin 1
-You clean the mug 2 using the sinkbasin 1.
-> go to shelf 1
-On the shelf 1, you see a vase 1.
-> move mug 2 to shelf 1
-You move the mug 2 to the shelf 1.
-[end: won]
+Example, a game that was really played:
+%s
 
 Now the real transcript. Write only its continuation.`
