@@ -110,9 +110,10 @@ func TestTemplates(t *testing.T) {
 	if !strings.HasSuffix(p, "\n"+bare) || p == bare {
 		t.Errorf("chat prompt: %q", p)
 	}
-	_, example, _ := strings.Cut(p, "shelf 1, and a sinkbasin 1.\n")
-	pairs, claim, ok := llm.ParseRollout(example)
-	if !ok || claim != "won" || len(pairs) != 7 {
+	_, example, _ := strings.Cut(p, "\nplan: find book")
+	example, _, _ = strings.Cut(example, "\n\n")
+	pairs, claim, ok := llm.ParseRollout("plan: find book" + example)
+	if !ok || claim != "won" || len(pairs) != 4 {
 		t.Errorf("the example reads as %d pairs, claim %q", len(pairs), claim)
 	}
 	pairs, _, ok = reflexion.ChatTemplate{}.Parse("```\n>think: hm\nOK.\n>put mug 1 in/on shelf 1\nYou put the mug 1 in/on the shelf 1.\n```")

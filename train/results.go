@@ -105,7 +105,7 @@ func CompileResults(partsDir, assessDir string) (*Results, error) {
 		}
 		row := ResultRow{SelectionRow: p.tabulate(boot), Split: splitOf(p), Seed: p.Spec.Seed}
 		row.Actor = shortActor(row.Actor)
-		row.Style, row.AdaptStyle = styleOf(p.Spec), adaptStyle(p.Spec.Adapt)
+		row.Style, row.AdaptStyle = shownStyle(p.Spec), adaptStyle(p.Spec.Adapt)
 		if p.Set() != shipped {
 			row.Games = p.Set()
 		}
@@ -160,7 +160,7 @@ func shortActor(s string) string {
 }
 
 // armOrder is the order of the tables: the paper's, controls before the method.
-var armOrder = []string{"expert", "react", "repeat", "reflexion", "muse-off", "muse-lowest", "muse-random", "muse-best", "muse-mcts"}
+var armOrder = []string{"expert", "react", "repeat", "reflexion", "muse-off", "muse-lowest", "muse-random", "muse-best", "muse-mcts", "muse-gated", "muse-first", "muse-planned"}
 
 func armRank(arm string) int {
 	base, _, _ := strings.Cut(arm, "@")
@@ -190,7 +190,7 @@ func compareParts(a, b *Part, boot selfassess.Bootstrap) (c Comparison, ok bool)
 	p, q := x.Agent, y.Agent
 	same := a.Set() == b.Set() && p.Model.Hash == q.Model.Hash && x.Seed == y.Seed && x.Engine == y.Engine && x.MaxSteps == y.MaxSteps && x.Trials == y.Trials &&
 		p.ThinkCost == q.ThinkCost && p.EarlyStop == q.EarlyStop && p.Dialect == q.Dialect &&
-		p.Config.Temperature == q.Config.Temperature && p.Config.Plan == q.Config.Plan &&
+		p.Config.Temperature == q.Config.Temperature && (p.Config.Plan == q.Config.Plan || plans(p.Selector) || plans(q.Selector)) &&
 		(p.Selector == reflexion.ReasonSearch || p.Config.Name != "muse" || q.Config.Name != "muse" || p.Config.Horizon == q.Config.Horizon && p.Config.Rollouts == q.Config.Rollouts && p.Config.Recall == q.Config.Recall)
 	if !same || a == b || !wantPair(a, b) {
 		return c, false
@@ -215,7 +215,7 @@ func compareParts(a, b *Part, boot selfassess.Bootstrap) (c Comparison, ok bool)
 
 // styled is an arm with its style.
 func styled(p *Part) string {
-	if s := styleOf(p.Spec); s != "" {
+	if s := shownStyle(p.Spec); s != "" {
 		return p.Arm + " (" + s + ")"
 	}
 	return p.Arm
@@ -250,6 +250,8 @@ func wantPair(a, b *Part) bool {
 		return a.Spec.Adaptation == AdaptTask && armRank(a.Arm) == armRank(b.Arm) && setting(a.Spec.Agent.Assessor) == setting(b.Spec.Agent.Assessor)
 	}
 	switch {
+	case muse && variantPair(x, y):
+		return sameMSA
 	case muse && x == "best":
 		return sameMSA && (y == "random" || y == "lowest" || y == "off")
 	case muse && x == "random":
@@ -303,7 +305,7 @@ func splitOf(p *Part) string {
 func commandOf(p *Part, r ResultRow) string {
 	s, a := p.Spec, p.Spec.Agent
 	base, name, _ := strings.Cut(p.Arm, "@")
-	args := []string{"muse", "eval", "--agent", base}
+	args := append([]string{"muse", "eval", "--agent", base}, variantFlags(a.Selector)...)
 	if s.Adaptation == AdaptTask {
 		args = append([]string{"muse", "adapt", "--agent", base}, adaptFlags(s.Adapt)...)
 	}

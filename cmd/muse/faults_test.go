@@ -72,7 +72,7 @@ func servedArms(t testing.TB, m llm.Model, msa *selfassess.Model) []train.Arm {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, g := range []string{"changes", "single"} {
+	for _, g := range []string{"changes", "stakes"} {
 		meta.gate = g
 		more, err := a.arms([]string{armGated}, &p, &tree, &meta, m, []namedMSA{{"counting", msa}}, 1)
 		if err != nil {

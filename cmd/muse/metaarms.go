@@ -36,7 +36,7 @@ type metaFlags struct {
 
 func (f *metaFlags) add(fs *pflag.FlagSet) {
 	f.plan = deliberate.Default()
-	fs.StringVar(&f.gate, "gate", "stakes", "when muse-gated imagines futures: stakes (its drafts lead to different worlds), single (and more than one can have an effect), changes (the plain command changes the world)")
+	fs.StringVar(&f.gate, "gate", "single", "when muse-gated imagines futures: stakes (its drafts lead to different worlds), single (and more than one of them can have an effect), changes (the plain command changes the world)")
 	fs.IntVar(&f.first, "first", 2, "commands of muse-first that get futures")
 	fs.IntVar(&f.plan.MinPaths, "min-plans", f.plan.MinPaths, "muse-planned: further plans of a sure first one")
 	fs.IntVar(&f.plan.MaxPaths, "max-plans", f.plan.MaxPaths, "muse-planned: further plans of a hopeless first one")

@@ -23,7 +23,7 @@ func TestRealServer(t *testing.T) {
 	t.Run("play", func(t *testing.T) {
 		dir := t.TempDir()
 		must(t, "-q", "eval", "--agent", "muse-best", "--model", "openai:smol", "--url", url, "--msa", "../../docs/results/msa/paper-base.safetensors",
-			"--split", "unseen", "--sample", "5", "--max-steps", "3", "--rollouts", "2", "--horizon", "1", "--workers", "1", "--out", dir)
+			"--split", "unseen", "--sample", "5", "--max-steps", "2", "--rollouts", "2", "--horizon", "1", "--workers", "1", "--out", dir)
 		es, err := train.ReadEpisodes(dir)
 		if err != nil || len(es) != 5 {
 			t.Fatalf("%d episodes, %v", len(es), err)

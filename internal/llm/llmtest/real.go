@@ -61,12 +61,10 @@ func Real(t testing.TB) string {
 	if err := cmd.Start(); err != nil {
 		missing("the small model server: %v", err)
 	}
-	watchdog := time.AfterFunc(20*time.Minute, func() { _ = cmd.Process.Kill() })
 	t.Cleanup(func() {
 		in.Close()
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
-		watchdog.Stop()
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	url := strings.TrimSpace(line)
