@@ -43,19 +43,18 @@ xdotool mousemove 640 400
 want 'list, all'
 shot 1-list
 tap 3 'list, failed'
-key() { xdotool key "$1"; sleep "${KEY:-0.15}"; }
-key slash
+tap slash 'searching ""'
 for ((i = 0; i < ${#FIND}; i++)); do
   c=${FIND:i:1}
   case $c in -) c=minus ;; ' ') c=space ;; esac
-  key "$c"
+  tap "$c" "searching \"${FIND:0:i+1}"
 done
-key Return
+tap Return 'search "'
 tap Return 'command 1'
 shot 2-episode
 tap space 'command 4'; xdotool key space # plays two commands a second
 shot 3-played
-for _ in 1 2 3 4; do key bracketright; done # 32 a second
+for _ in 1 2 3 4; do xdotool key bracketright; sleep "${KEY:-0.3}"; done # 32 a second
 tap Home 'command 1'
 tap space 'command 50'
 xdotool mousemove 300 680 mousedown 1; sleep 0.5; xdotool mousemove 420 680; want 'command 36'; xdotool mouseup 1

@@ -126,7 +126,15 @@ func (a *App) Title() string {
 	case a.help:
 		return "muse: " + name + ": all keys"
 	case a.screen == ScreenList:
-		return fmt.Sprintf("muse: %s: list, %s, row %d of %d", name, Filters[a.list.filter].Name, min(a.list.at+1, len(a.list.rows)), len(a.list.rows))
+		l := &a.list
+		words := ""
+		switch {
+		case l.typing:
+			words = fmt.Sprintf(", searching %q", l.query)
+		case l.query != "":
+			words = fmt.Sprintf(", search %q", l.query)
+		}
+		return fmt.Sprintf("muse: %s: list, %s%s, row %d of %d", name, Filters[l.filter].Name, words, min(l.at+1, len(l.rows)), len(l.rows))
 	case a.screen == ScreenPlay:
 		return fmt.Sprintf("muse: you play, step %d", a.left.at+1)
 	case a.screen == ScreenRun:

@@ -225,3 +225,28 @@ func until(t *testing.T, a *viewer.App, text string) {
 	}
 	t.Fatalf("%q never appears", text)
 }
+
+// A reflection that sends the agent to a place where the thing is not is named among the
+// reasons; one that was right, or was never followed, is not.
+func TestMisled(t *testing.T) {
+	episode := func(reflection string) *viewer.Episode {
+		e, err := viewer.Decode([]byte(`{"format":"muse/episode@1","id":"a","goal":"put a mug in desk.","init_obs":"you see a desk 1, a bed 1, and a shelf 1.","reflections":["` + reflection + `"],` +
+			`"steps":[{"action":"go to bed 1","observation":"You arrive at bed 1. On the bed 1, you see a pen 1."},{"action":"go to desk 1","observation":"You arrive at desk 1. On the desk 1, you see a mug 1."}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	for reflection, want := range map[string]bool{
+		"the mug was in bed 1, go there first.":    true,
+		"the mug was in desk 1.":                   false,
+		"the mug was in shelf 1.":                  false,
+		"a pen was in bed 1. the mug was in bed 1": true,
+		" was in ": false,
+	} {
+		got := strings.Contains(strings.Join(viewer.Explain(episode(reflection)), "\n"), "Its memory says that mug was in bed 1: it was not there.")
+		if got != want {
+			t.Errorf("%q: misled %v, want %v", reflection, got, want)
+		}
+	}
+}

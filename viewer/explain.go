@@ -26,6 +26,7 @@ func Explain(e *Episode) []string {
 	}
 	if !e.Success {
 		out = append(out, missing(e)...)
+		out = append(out, misled(e)...)
 	}
 	nothing, loop, loopAt := 0, 0, 0
 	var loopCmd string
@@ -89,6 +90,44 @@ func missing(e *Episode) []string {
 			return []string{fmt.Sprintf("%s was seen, but never taken.", article(w))}
 		}
 		return []string{fmt.Sprintf("%s was taken, but what the goal asks was not done.", article(w))}
+	}
+	return nil
+}
+
+// misled names a place where a reflection that the agent was given puts a thing, and where
+// the agent looked and did not find it.
+func misled(e *Episode) []string {
+	type claim struct{ thing, place string }
+	var claims []claim
+	for _, text := range e.Reflections {
+		for before, rest, ok := strings.Cut(text, " was in "); ok; before, rest, ok = strings.Cut(rest, " was in ") {
+			was, is := strings.Fields(before), strings.Fields(rest)
+			if len(was) == 0 || len(is) < 2 {
+				continue
+			}
+			claims = append(claims, claim{was[len(was)-1], is[0] + " " + strings.Trim(is[1], ".,;")})
+		}
+	}
+	if len(claims) == 0 {
+		return nil
+	}
+	found, looked := map[claim]bool{}, map[string]bool{}
+	r := NewRoom(e.Room)
+	for i := range e.Steps {
+		r.Add(e.Steps[i].Action.Text, e.Steps[i].Observation.Text)
+		for k := range r.Places {
+			if p := &r.Places[k]; p.Seen {
+				looked[p.Name] = true
+				for _, x := range p.Items {
+					found[claim{kindOf(x), p.Name}] = true
+				}
+			}
+		}
+	}
+	for k := len(claims) - 1; k >= 0; k-- { // the newest first
+		if c := claims[k]; looked[c.place] && !found[c] {
+			return []string{fmt.Sprintf("Its memory says that %s was in %s: it was not there.", c.thing, c.place)}
+		}
 	}
 	return nil
 }
