@@ -140,6 +140,20 @@ search() { # actor sample
     --against '' --workers "$WORKERS" --parts $PARTS --out "$RUNS/search-$1-short-$2"
 }
 
+# Futures only where something is at stake (settings by val), and whole plans that are
+# deliberated on, against one plan with about as many tokens and without.
+gate() { # actor temperature
+  local g
+  for g in stakes single changes; do
+    muse eval --agent muse-gated --gate $g --model "$1" --msa "default=$RUNS/default-$1" --split val --sample 60 \
+      --temperature "$2" --workers "$WORKERS" --parts docs/results/val --out "$RUNS/gate-val-$1-$g"
+  done
+  muse eval --agent muse-gated --gate single --model "$1" --msa "default=$RUNS/default-$1" --split unseen --seeds 2 \
+    --temperature "$2" --workers "$WORKERS" --parts $PARTS --out "$RUNS/gate-$1"
+  muse eval --agent muse-planned,muse-first --first 1 --model "$1" --msa "default=$RUNS/default-$1" --split unseen --seeds 2 \
+    --against muse-first --temperature "$2" --workers "$WORKERS" --parts $PARTS --out "$RUNS/planned-$1"
+}
+
 compile() { muse results --parts $PARTS --out docs/results; }
 
 # How an agent with second thoughts adapts: what won on val games.
@@ -165,10 +179,11 @@ step() {
     adapted) adapted base; adapted weak; adapted strong ;;
     strong) train strong ;;
     search) search base 134 ;;
+    gate) gate base "$T_BASE" ;;
     compile) compile ;;
-    *) say "unknown step $1; there are skill base choose val play1 adapt trials weak playweak play2 ablate strong table adapted search compile"; exit 2 ;;
+    *) say "unknown step $1; there are skill base choose val play1 adapt trials weak playweak play2 ablate strong table adapted search gate compile"; exit 2 ;;
   esac
 }
-for s in "${@:-skill base choose val play1 adapt trials weak playweak play2 ablate strong table adapted search compile}"; do
+for s in "${@:-skill base choose val play1 adapt trials weak playweak play2 ablate strong table adapted search gate compile}"; do
   for t in $s; do step "$t"; done
 done

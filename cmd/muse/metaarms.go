@@ -88,7 +88,7 @@ func (f *metaFlags) player(arm string, p *playFlags, m llm.Model, as selfassess.
 	if !ok {
 		return out, usagef("--gate %s needs an agent that drafts commands; use --gate changes", f.gate)
 	}
-	out.Agent, err = gated.NewStakes(d, gate.Stakes{Single: f.gate == "single"})
+	out.Agent, err = gated.NewStakes(d, gate.Stakes{Single: f.gate == "single", Stuck: full.Info.Config.Rethink > 0})
 	return out, err
 }
 

@@ -11,6 +11,7 @@ const (
 	ReasonNoDraft  = "no command was drafted"
 	ReasonAgree    = "all drafts are one command"
 	ReasonNoEffect = "no draft can have an effect"
+	ReasonStuck    = "no draft can have an effect, another one may"
 	ReasonSingle   = "one draft can have an effect"
 )
 
@@ -33,6 +34,9 @@ type Stakes struct {
 	// Single skips too where all drafts that can have an effect are one command, and
 	// takes that one: the choice would be between acting and standing still.
 	Single bool
+	// Stuck fires where every draft failed here, for an agent that can think again: it
+	// may find another command.
+	Stuck bool
 }
 
 var alfworldLooks = []string{"look", "inventory", "examine "}
@@ -71,6 +75,8 @@ func (s Stakes) Decide(drafts, commands, answers []string) (d Decision, take int
 	switch {
 	case first < 0:
 		return Decision{true, ReasonNoDraft}, 0
+	case live < 0 && s.Stuck:
+		return Decision{true, ReasonStuck}, 0
 	case agree:
 		return Decision{false, ReasonAgree}, first
 	case live < 0:

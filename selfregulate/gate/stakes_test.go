@@ -42,6 +42,10 @@ func TestStakes(t *testing.T) {
 		for _, p := range c.past {
 			commands, answers = append(commands, p[0]), append(answers, p[1])
 		}
+		stuck := c.reason == gate.ReasonNoEffect
+		if d, _ := (gate.Stakes{Single: c.single, Stuck: true}).Decide(c.drafts, commands, answers); stuck && (!d.Fire || d.Reason != gate.ReasonStuck) || !stuck && d.Reason != c.reason {
+			t.Errorf("%s, thinking again: %+v", c.name, d)
+		}
 		if d, take := (gate.Stakes{Single: c.single}).Decide(c.drafts, commands, answers); d.Fire != c.fire || d.Reason != c.reason || take != c.take {
 			t.Errorf("%s: %+v, take %d", c.name, d, take)
 		}
