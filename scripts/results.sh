@@ -112,13 +112,13 @@ table() { # actor
   muse eval --agent muse-best $u $second --out "$RUNS/table-best-$a"
 }
 
-# The same after five adaptation episodes a game. weak is slow, as it loses more: half
-# of the games. The controls adapt on episodes of the plain agent that forgets its
-# failures, which are cheap.
+# The same after five adaptation episodes a game. weak, which is slow as it loses more,
+# and the controls adapt on episodes of the plain agent that forgets its failures,
+# which are cheap.
 adapted() { # actor
   local a=$1 u="--model $1 --split unseen --workers $WORKERS --collect $RUNS/collect-$1 --msa $RUNS/default-$1 --against=" size="--tests 2" r
   muse adapt --agent reflexion --by plain $u --tests 2 --out "$RUNS/adapted-reflexion-$a"
-  case $a in weak) size="--sample 67 --tests 1" ;; strong) size="--tests 1" ;; esac
+  case $a in weak) size="--by plain --forget always --tests 1" ;; strong) size="--tests 1" ;; esac
   muse adapt --agent muse-best --second-thoughts $ADAPT $u $size --out "$RUNS/adapted-second-$a"
   if [ "$a" = base ]; then
     muse adapt --agent muse-lowest,muse-random --second-thoughts $ADAPT --by plain --forget always $u --sample 67 --tests 1 --out "$RUNS/adapted-controls-$a"
