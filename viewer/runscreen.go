@@ -184,13 +184,17 @@ func drawReliability(s *Scene, t *Theme, b Box, arm string, r *Reliability) {
 		}
 	}
 	s.Path(ps, t.Choice, 2)
-	k := 0
+	k, most := 0, 1
+	for _, bin := range r.Bin {
+		most = max(most, bin.N)
+	}
 	for _, bin := range r.Bin {
 		if bin.N == 0 {
 			continue
 		}
-		s.Circle(ps[k].X, ps[k].Y, 4, t.Choice, t.Panel, 1)
-		s.Text(min(ps[k].X+6, plot.X+plot.W-24), max(plot.Y, ps[k].Y-14), styleTiny, t.Soft, count(bin.N))
+		// A dot's area grows with the decisions behind it: a bin of one says little.
+		s.Circle(ps[k].X, ps[k].Y, 2.5+4.5*math.Sqrt(float64(bin.N)/float64(most)), t.Choice, t.Panel, 1)
+		s.Text(min(ps[k].X+8, plot.X+plot.W-24), max(plot.Y, ps[k].Y-14), styleTiny, t.Soft, count(bin.N))
 		k++
 	}
 }
@@ -255,8 +259,8 @@ func drawLearning(s *Scene, t *Theme, b Box, st []*armStats, selected int) {
 				}
 			}
 		}
-		labels = append(labels, y)
-		s.Text(plot.X+plot.W+3, y, styleTiny, map[bool]color.NRGBA{true: t.Choice, false: t.Soft}[i == selected], Ellipsis(styleTiny, a.arm, 68))
+		labels = append(labels, y) // one under the other, also of lines that end elsewhere
+		s.Text(last.X+8, y, styleTiny, map[bool]color.NRGBA{true: t.Choice, false: t.Soft}[i == selected], Ellipsis(styleTiny, a.arm, plot.X+plot.W+70-last.X-8))
 	}
 	draw(selected)
 	for i := range st {
