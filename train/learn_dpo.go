@@ -236,7 +236,7 @@ func DPO(ctx context.Context, r *Run, name string, m llm.Model, ls []*LostTrial,
 	}
 	rep := &DPOReport{Model: s.ad.Base, Config: c, Params: s.ad.Params()}
 	var games []string
-	for _, l := range ls { // of all trials: the split is the same as that of SFT where the games are
+	for _, l := range ls { // of all trials, also those without pairs
 		games = append(games, l.Task)
 	}
 	rep.Held = HeldOut(games, c.Held)

@@ -19,11 +19,12 @@ import (
 // openEmbedded opens an embedded model with an adapter, "" = none. A name from a record,
 // such as "embedded/base+sft", stands for its base, if the adapter is given.
 func openEmbedded(name, adapter string) (llm.Model, error) {
-	base, with, adapted := strings.Cut(strings.TrimPrefix(name, "embedded/"), "+")
+	name = strings.TrimPrefix(name, "embedded/")
+	base, with, adapted := strings.Cut(name, "+")
 	if adapted && adapter == "" && !strings.ContainsRune(name, os.PathSeparator) {
 		return nil, usagef("%q is %s with the adapter %q: write --model %s --adapter FILE", name, base, with, base)
 	}
-	if adapted && adapter == "" {
+	if adapter == "" {
 		base = name
 	}
 	return embedded.Open(base, embedded.Options{Adapter: adapter})
