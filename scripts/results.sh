@@ -141,7 +141,7 @@ search() { # actor sample
 }
 
 # Futures only where something is at stake (settings by val), and whole plans that are
-# deliberated on, against one plan with about as many tokens and without.
+# deliberated on, against one plan alone, and with more tokens spent on the first commands.
 gate() { # actor temperature
   local g
   for g in stakes single changes; do
@@ -150,7 +150,7 @@ gate() { # actor temperature
   done
   muse eval --agent muse-gated --gate single --model "$1" --msa "default=$RUNS/default-$1" --split unseen --seeds 2 \
     --temperature "$2" --workers "$WORKERS" --parts $PARTS --out "$RUNS/gate-$1"
-  muse eval --agent muse-planned,muse-first --first 1 --model "$1" --msa "default=$RUNS/default-$1" --split unseen --seeds 2 \
+  muse eval --agent muse-planned,muse-first --first 2 --model "$1" --msa "default=$RUNS/default-$1" --split unseen --seeds 2 \
     --against muse-first --temperature "$2" --workers "$WORKERS" --parts $PARTS --out "$RUNS/planned-$1"
 }
 

@@ -56,6 +56,13 @@ func (f *agentFlags) openServed(a *app, name string) (llm.Model, error) {
 		}
 		o.Transport = rec
 	}
+	switch f.endpoint {
+	case endpointChat, "":
+	case endpointCompletions:
+		o.Mode = openai.Completion
+	default:
+		return nil, usagef("--endpoint is %q; use %s or %s", f.endpoint, endpointChat, endpointCompletions)
+	}
 	if o.BaseURL == "" {
 		return nil, usagef("--model openai:%s needs --url (or MUSE_LLM_URL), the server's base address, e.g. http://127.0.0.1:8080/v1", name)
 	}

@@ -64,6 +64,7 @@ func (r *runFlags) add(c *cobra.Command) {
 // agentFlags configure the agents.
 type agentFlags struct {
 	model, url   string
+	endpoint     string
 	adapter      string // files of low-rank adapters
 	reflector    string
 	temperature  float64
@@ -89,6 +90,7 @@ func (f *agentFlags) add(c *cobra.Command) {
 	fs.StringVar(&f.model, "model", "base", "language model: weak, base or strong (embedded), a model folder, openai:NAME with --url, or toy (a script, for trying things out)")
 	f.addAdapter(fs)
 	fs.StringVar(&f.url, "url", "", "base URL of an OpenAI-compatible server; the key is read from MUSE_API_KEY or OPENAI_API_KEY")
+	fs.StringVar(&f.endpoint, "endpoint", endpointChat, "of that server: chat, or completions (the bare text is continued: for base models and very small ones)")
 	fs.StringVar(&f.record, "record", "", "folder that keeps all exchanges with the server, for --replay; one a run")
 	fs.StringVar(&f.replay, "replay", "", "answer from a folder of --record; no server is asked")
 	fs.Float64Var(&f.temperature, "temperature", d.Temperature, "of plans, commands, futures and reflections")

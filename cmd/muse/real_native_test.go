@@ -22,7 +22,7 @@ func TestRealServer(t *testing.T) {
 	url := llmtest.Real(t)
 	t.Run("play", func(t *testing.T) {
 		dir := t.TempDir()
-		must(t, "-q", "eval", "--agent", "muse-best", "--model", "openai:smol", "--url", url, "--msa", "../../docs/results/msa/paper-base.safetensors",
+		must(t, "-q", "eval", "--agent", "muse-best", "--model", "openai:smol", "--url", url, "--endpoint", "completions", "--msa", "../../docs/results/msa/paper-base.safetensors",
 			"--split", "unseen", "--sample", "5", "--max-steps", "2", "--rollouts", "2", "--horizon", "1", "--workers", "1", "--out", dir)
 		es, err := train.ReadEpisodes(dir)
 		if err != nil || len(es) != 5 {
@@ -49,8 +49,8 @@ func TestRealServer(t *testing.T) {
 	t.Run("ask", func(t *testing.T) {
 		var r deliberate.Result
 		out := must(t, "-q", "ask", "What is 2 + 2?", "--json", "--thinker", "smol@"+url, "--judge", "smol@"+url, "--allow-self-judge",
-			"--min-paths", "1", "--max-paths", "2", "--max-tokens", "40")
-		if err := json.Unmarshal([]byte(out), &r); err != nil || r.Text == "" || !r.Judged || r.Confidence <= 0 || r.Confidence >= 1 {
+			"--min-paths", "1", "--max-paths", "2", "--max-tokens", "64")
+		if err := json.Unmarshal([]byte(out), &r); err != nil || r.Text == "" || r.Chosen < 0 || len(r.Paths) == 0 || r.Thinker.CompletionTokens == 0 || r.Judged && (r.Confidence <= 0 || r.Confidence >= 1) {
 			t.Errorf("%v: %s", err, out)
 		}
 	})

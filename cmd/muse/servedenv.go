@@ -16,6 +16,12 @@ const (
 	envServerKey   = "MUSE_LLM_KEY"
 )
 
+// Values of --endpoint.
+const (
+	endpointChat        = "chat"
+	endpointCompletions = "completions"
+)
+
 // keyEnv is the variable that holds the key: the first one that is set.
 func (a *app) keyEnv() string {
 	for _, v := range []string{openai.DefaultKeyEnv, envServerKey, "OPENAI_API_KEY"} {
