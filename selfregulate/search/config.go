@@ -66,7 +66,8 @@ type Config struct {
 	Visits int `json:"visits"`
 }
 
-// Default are the settings that were tried first on val and kept (docs/search.md).
+// Default are the second settings that were tried on val (docs/search.md), for futures of
+// two pairs.
 func Default() Config {
 	return Config{Rule: PUCT, Backup: Mean, Final: Value, C: 1, Depth: 3, Root: 4, Width: 2, Alpha: .5, Draw: 2, Tokens: 400, Least: 48, Visits: 256}
 }
