@@ -121,7 +121,7 @@ adapted() { # actor
   case $a in weak) size="--by plain --forget always --tests 1" ;; strong) size="--tests 1" ;; esac
   muse adapt --agent muse-best --second-thoughts $ADAPT $u $size --out "$RUNS/adapted-second-$a"
   if [ "$a" = base ]; then
-    muse adapt --agent muse-lowest,muse-random --second-thoughts $ADAPT --by plain --forget always $u --sample 67 --tests 1 --out "$RUNS/adapted-controls-$a"
+    muse adapt --agent muse-lowest,muse-random --second-thoughts $ADAPT --by plain --forget always $u --sample 34 --tests 1 --out "$RUNS/adapted-controls-$a"
   fi
   for r in reflexion second controls; do
     if [ -e "$RUNS/adapted-$r-$a" ]; then muse results --import "$RUNS/adapted-$r-$a" --parts $PARTS; fi
