@@ -51,19 +51,22 @@ func Train(ctx context.Context, run *train.Run, cfg Config, c Control) (*Learner
 	}
 	defer l.trainer.Close()
 	c.Progress.Add(l.round, "")
-	saved := l.round
+	last := "no checkpoint was written yet"
+	if l.trainer.Updates() > 0 {
+		last = fmt.Sprintf("%s holds round %d", path, l.round)
+	}
 	save := func() error {
 		if err := l.Save(path); err != nil {
 			return err
 		}
-		saved = l.round
+		last = fmt.Sprintf("%s holds round %d", path, l.round)
 		return l.export(run)
 	}
 	for !l.done() {
 		points, round := len(l.curve), l.round
 		if err := l.Step(); err != nil {
 			if errors.Is(err, worldmodel.ErrDiverged) {
-				return nil, fmt.Errorf("round %d: %w; %s holds round %d", l.round, err, path, saved)
+				return nil, fmt.Errorf("round %d: %w; %s", l.round, err, last)
 			}
 			return nil, err
 		}
