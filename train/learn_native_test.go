@@ -131,7 +131,7 @@ func TestDPO(t *testing.T) {
 	}
 	defer m.Close()
 	c := DefaultDPO()
-	c.Steps, c.Batch, c.MaxTokens, c.Adapter.Targets, c.Adapter.Rank, c.Held, c.Workers, c.Rate = 12, 4, 400, lora.TargetsHead, 4, .3, 2, 5e-3
+	c.Steps, c.Batch, c.MaxTokens, c.Adapter.Targets, c.Adapter.Rank, c.Held, c.Workers, c.Rate = 12, 4, 200, lora.TargetsHead, 4, .3, 2, 5e-3
 	var rep *DPOReport
 	b := learnRun(t, func(r *Run) (err error) {
 		rep, err = DPO(context.Background(), r, "base", m, ls, c, nil)
