@@ -15,8 +15,8 @@ if echo '#include <cblas.h>' | ${CC:-cc} -E - >/dev/null 2>&1; then tags=openbla
 mkdir -p "$out"
 go build -tags "$tags" -o "$out/muse" ./cmd/muse
 muse() { "$out/muse" "$@"; }
-recipe=(train worldmodel --env gridarm --tasks mt10 --preset small --lr 5e-4 --starts 64
-  --scripted 10 --corrupted 20 --pretrain 3000 --rounds "${ROUNDS:-1500}" --save-every 20)
+recipe=(train worldmodel --env gridarm --tasks mt10 --preset small --lr 6e-4 --starts 64
+  --scripted 50 --corrupted 100 --pretrain 5000 --rounds "${ROUNDS:-1500}" --save-every 20)
 muse=() dreamer=()
 for s in $seeds; do
   # MUSE, the same without ψ (Dreamer), and MUSE with labels that tell actions apart.
@@ -26,7 +26,7 @@ for s in $seeds; do
   muse+=("muse-s$s=$out/muse-s$s") dreamer+=("dreamer-s$s=$out/dreamer-s$s")
 done
 # Own play alone: no scripts, no imitation.
-muse train worldmodel --env gridarm --tasks mt10 --preset small --lr 5e-4 --starts 64 --imitate 0 --scripted 0 --corrupted 0 --pretrain 0 \
+muse train worldmodel --env gridarm --tasks mt10 --preset small --lr 6e-4 --starts 64 --imitate 0 --scripted 0 --corrupted 0 --pretrain 0 \
   --rounds "${ROUNDS:-1500}" --save-every 20 --seed 0 --out "$out/alone-s0"
 join() { local IFS=,; echo "$*"; }
 for s in $seeds; do
