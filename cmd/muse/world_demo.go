@@ -17,15 +17,15 @@ import (
 func worldDemo(a *app, c *cobra.Command) {
 	var x armAgentFlags
 	cfg := arm.DemoConfig()
-	onEnv(c, runShared, func(f *pflag.FlagSet) {
+	onEnv(c, append([]string{"episodes"}, runShared...), func(f *pflag.FlagSet) {
 		list(f, &x.checkpoint, "checkpoint", "gridarm: world model instead of the one in the program")
-		f.IntVar(&cfg.Episodes, "episodes", cfg.Episodes, "gridarm: adaptation episodes a task")
 		f.IntVar(&cfg.Updates, "updates", cfg.Updates, "gridarm: updates after each episode")
 	}, func(c *cobra.Command) error {
 		r, err := sharedRun(c.Flags())
 		if err != nil {
 			return err
 		}
+		cfg.Episodes = sharedInt(c.Flags(), "episodes", arm.DemoConfig().Episodes)
 		x.gradient = selfregulate.DefaultGradient()
 		if cfg.Agents, err = x.agents([]string{"off", "psi/in-place", "random/in-place"}, false); err != nil {
 			return err

@@ -25,6 +25,11 @@ func onEnv(c *cobra.Command, shared []string, own func(*pflag.FlagSet), run func
 	text := c.RunE
 	mine := pflag.NewFlagSet("", pflag.ContinueOnError)
 	own(mine)
+	mine.VisitAll(func(f *pflag.Flag) {
+		if c.Flags().Lookup(f.Name) != nil { // the command's own flag would take the value
+			panic("muse " + c.Name() + ": flag --" + f.Name + " is both of text games and of the arm; make it shared")
+		}
+	})
 	c.Flags().StringVar(&env, "env", env, "environment: textworld or gridarm")
 	c.Flags().AddFlagSet(mine)
 	c.RunE = func(c *cobra.Command, args []string) error {
