@@ -124,7 +124,7 @@ adapted() { # actor
     muse adapt --agent muse-lowest,muse-random --second-thoughts $ADAPT --by plain --forget always $u --sample 34 --tests 1 --out "$RUNS/adapted-controls-$a"
   fi
   for r in reflexion second controls; do
-    if [ -e "$RUNS/adapted-$r-$a" ]; then muse results --import "$RUNS/adapted-$r-$a" --parts $PARTS; fi
+    if [ -e "$RUNS/adapted-$r-$a" ]; then muse results --import "$RUNS/adapted-$r-$a" --parts $PARTS --assess "$RUNS/assess"; fi
   done
 }
 
@@ -154,6 +154,15 @@ gate() { # actor temperature
     --against muse-first --temperature "$2" --workers "$WORKERS" --parts $PARTS --out "$RUNS/planned-$1"
 }
 
+# Reflexion with the adapters of docs/learning.md: the paper's Reflexion + SFT/DPO.
+tuned() {
+  local u="--model base --split unseen --workers $WORKERS --adapter docs/results/adapters/base-sft.safetensors"
+  muse eval --agent reflexion $u --seeds 2 --parts $PARTS --out "$RUNS/table-sft-base"
+  muse adapt --agent reflexion --by plain $u --reflector docs/results/adapters/base-dpo.safetensors --tests 2 --against= \
+    --collect "$RUNS/collect-base" --msa "$RUNS/paper-base" --out "$RUNS/adapted-sft-base"
+  muse results --import "$RUNS/adapted-sft-base" --parts $PARTS --assess "$RUNS/assess"
+}
+
 compile() { muse results --parts $PARTS --out docs/results; }
 
 # How an agent with second thoughts adapts: what won on val games.
@@ -177,6 +186,7 @@ step() {
     ablate) ablate base ;;
     table) table base; table weak; table strong ;;
     adapted) adapted base; adapted weak; adapted strong ;;
+    tuned) tuned ;;
     strong) train strong ;;
     search) search base 134 ;;
     gate) gate base "$T_BASE" ;;
