@@ -30,6 +30,7 @@ type App struct {
 	help        bool
 	quit        bool
 	problem     string
+	told        string // what the last key could not do, until the next one
 
 	loaded  map[int]*Episode
 	order   []int // of loaded, oldest first

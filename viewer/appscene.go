@@ -34,8 +34,9 @@ func (a *App) Scene() *Scene {
 		default:
 			a.drawMissing(s, &t, b)
 		}
-		drawHints(s, &t, Box{0, h - 24, w, 24}, hints[a.screen])
+		drawHints(s, &t, Box{0, h - 24, w, 24}, a.hints())
 	}
+	a.hitHints(s, Box{0, h - 24, w, 24})
 	if a.playing {
 		label := fmt.Sprintf("▶ %g commands a second", a.speed)
 		s.TextRight(w-10, h-20, styleSmall, t.Choice, label)
@@ -56,7 +57,7 @@ func (a *App) view(x shown) *View {
 	if e == nil {
 		return nil
 	}
-	v := &View{Episode: e, At: x.at, Run: a.src.Title(), Hints: hints[a.screen]}
+	v := &View{Episode: e, At: x.at, Run: a.src.Title(), Hints: a.hints()}
 	if p := Previous(a.src.Entries(), x.i); p >= 0 {
 		v.Previous = a.peek(p)
 	}
@@ -74,3 +75,33 @@ func (a *App) drawMissing(s *Scene, t *Theme, b Box) {
 	}
 	s.Text(in.X, in.Y, styleBody, t.Soft, "loading …")
 }
+
+// hints is the last line: what the last key could not do, or what can be done.
+func (a *App) hints() string {
+	if a.told != "" {
+		return a.told
+	}
+	return hints[a.screen]
+}
+
+// hitHints makes the words of the last line do what their first key does.
+func (a *App) hitHints(s *Scene, b Box) {
+	if a.told != "" {
+		return
+	}
+	x := b.X + 10
+	for _, part := range strings.SplitAfter(hints[a.screen], "    ") {
+		word := strings.TrimSpace(part)
+		key, _, _ := strings.Cut(word, " ")
+		if name, ok := hintKeys[key]; ok {
+			key = name
+		}
+		if act, ok := byKey(key, a.screen); ok {
+			s.Hit(Box{x, b.Y, Measure(styleSmall, word), b.H}, act)
+		}
+		x += Measure(styleSmall, part)
+	}
+}
+
+// hintKeys are keys that the last line writes otherwise than [Controls].
+var hintKeys = map[string]string{"←": "right", "↑": "down", "esc": "escape", "1–7": "1"}

@@ -2,7 +2,7 @@ package viewer
 
 // Do carries out an action; unknown ones do nothing.
 func (a *App) Do(act Action) {
-	a.stale = true
+	a.stale, a.told = true, ""
 	l := &a.list
 	switch act.Do {
 	case "open":
@@ -72,6 +72,10 @@ func (a *App) Do(act Action) {
 			if to >= 0 {
 				a.playing = false
 				a.goTo(to)
+			} else if act.Do == "surprise" {
+				a.told = "No surprise in this episode: P never jumps, and no command failed that was imagined to work."
+			} else {
+				a.told = "This agent gives no probabilities, so there is no lowest one."
 			}
 		}
 	case "nextepisode":

@@ -170,7 +170,7 @@ func drawReliability(s *Scene, t *Theme, b Box, arm string, r *Reliability) {
 		total += bin.N
 	}
 	for i, bin := range r.Bin {
-		h := float64(bin.N) / float64(max(1, total)) * plot.H * .3
+		h := float64(bin.N) / float64(max(1, total)) * plot.H
 		s.Rect(Box{x(float64(i)/runindex.Bins) + 2, plot.Y + plot.H - h, plot.W/runindex.Bins - 4, h}, t.Band)
 	}
 	for _, v := range []float64{0, .25, .5, .75, 1} {
