@@ -128,7 +128,7 @@ func count(img image.Image, want color.RGBA) int {
 // The report is drawn by a real browser whose every way out is closed, and it tries none.
 func TestReportOpensWithoutNetwork(t *testing.T) {
 	if testing.Short() && os.Getenv("REQUIRE_BROWSER") == "" {
-		t.Skip("-short")
+		t.Skip("starts a browser; leave -short away")
 	}
 	r, err := NewPlayReport("a & <script>", reported())
 	if err != nil {
