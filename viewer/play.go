@@ -51,6 +51,7 @@ type Game struct {
 	turn    Turn
 	episode *Episode
 	fresh   bool // something was read since fetch
+	turns   int  // read so far
 	err     error
 }
 
@@ -84,6 +85,7 @@ func (g *Game) read(in io.Reader) {
 			g.episode = e
 		}
 		g.turn, g.fresh = t, true
+		g.turns++
 		g.mu.Unlock()
 	}
 	err := lines.Err()

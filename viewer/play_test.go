@@ -16,17 +16,21 @@ type table struct {
 	t     *testing.T
 	turns io.WriteCloser
 	moves *bufio.Scanner
+	game  *viewer.Game
 	app   *viewer.App
+	said  int
 }
 
 func newTable(t *testing.T) *table {
 	r, w := io.Pipe()
 	mr, mw := io.Pipe()
 	t.Cleanup(func() { w.Close(); mr.Close() })
-	return &table{t, w, bufio.NewScanner(mr), viewer.NewPlaying(viewer.NewGame(r, mw), viewer.Light)}
+	g := viewer.NewGame(r, mw)
+	return &table{t: t, turns: w, moves: bufio.NewScanner(mr), game: g, app: viewer.NewPlaying(g, viewer.Light)}
 }
 
-// say sends a turn and waits until the window shows text.
+// say sends a turn, and waits until the game has taken it and the window shows text:
+// the text alone may have been there before.
 func (x *table) say(turn viewer.Turn, text string) {
 	x.t.Helper()
 	b, err := json.Marshal(turn)
@@ -35,6 +39,16 @@ func (x *table) say(turn viewer.Turn, text string) {
 	}
 	if _, err := x.turns.Write(append(b, '\n')); err != nil {
 		x.t.Fatal(err)
+	}
+	x.said++
+	for range 5000 {
+		if x.game.Turns() >= x.said {
+			break
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+	if n := x.game.Turns(); n < x.said {
+		x.t.Fatalf("the game has read %d of %d turns", n, x.said)
 	}
 	x.see(text)
 }
