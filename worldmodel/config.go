@@ -58,6 +58,10 @@ type Config struct {
 	FreeNats float64 `json:"free_nats"` // KL below this, summed over the latents, costs nothing
 	ScaleDyn float64 `json:"scale_dyn"` // weight of KL(sg(posterior) ‖ prior)
 	ScaleRep float64 `json:"scale_rep"` // weight of KL(posterior ‖ sg(prior))
+	// ScaleRec is the weight of the reconstruction of the observation. Against ScaleRep it
+	// decides how exactly a state knows what was seen: a number that h doesn't foresee is
+	// kept to a squared error of about ScaleRep/(2·ScaleRec). 0 = 1, as in DreamerV3.
+	ScaleRec float64 `json:"scale_rec,omitempty"`
 	ScalePsi float64 `json:"scale_psi"` // weight of the self-assessment loss; it trains the whole model
 
 	Batch   int `json:"batch"`   // B, sequences an update
@@ -82,9 +86,12 @@ type Config struct {
 
 	Optimizer string  `json:"optimizer"`
 	LR        float64 `json:"lr"`
-	AGC       float64 `json:"agc"`     // gradient norm of a tensor at most this share of its weight norm; 0 = off
-	Warmup    int     `json:"warmup"`  // updates of linear growth of the rate
-	Diverge   float64 `json:"diverge"` // stop when a world-model loss exceeds this many times its running mean; 0 = only when not finite
+	AGC       float64 `json:"agc"`    // gradient norm of a tensor at most this share of its weight norm; 0 = off
+	Warmup    int     `json:"warmup"` // updates of linear growth of the rate
+	// Decay is the update at which the rate, constant for the first half of the way, has
+	// fallen to a twentieth, where it stays; 0 = constant throughout.
+	Decay   int     `json:"decay,omitempty"`
+	Diverge float64 `json:"diverge"` // stop when a world-model loss exceeds this many times its running mean; 0 = only when not finite
 }
 
 // base are the settings that all presets share (DreamerV3, second generation, with the paper's heads).
@@ -149,6 +156,14 @@ func (c Config) StateDim() int { return c.Deter + c.latent() }
 
 func (c Config) latent() int { return c.Stoch * c.Classes }
 
+// recWeight is the weight of the reconstruction.
+func (c Config) recWeight() float64 {
+	if c.ScaleRec == 0 {
+		return 1
+	}
+	return c.ScaleRec
+}
+
 // rewardOut is the width of the reward head's output.
 func (c Config) rewardOut() int {
 	if c.Reward == RewardTwoHot {
@@ -190,6 +205,7 @@ func (c Config) Validate() error {
 	bad(c.Unimix >= 0 && c.Unimix < 1, "unimix is %g, must lie in [0,1)", c.Unimix)
 	bad(c.FreeNats >= 0, "free_nats is %g, must be 0 or more", c.FreeNats)
 	bad(c.ScaleDyn >= 0 && c.ScaleRep >= 0 && c.ScalePsi >= 0, "scale_dyn, scale_rep and scale_psi must be 0 or more")
+	bad(c.ScaleRec >= 0, "scale_rec is %g, must be 0 or more", c.ScaleRec)
 	positive("batch", c.Batch)
 	positive("length", c.Length)
 	positive("horizon", c.Horizon)
@@ -206,6 +222,7 @@ func (c Config) Validate() error {
 	bad(c.LR > 0, "lr is %g, must be above 0", c.LR)
 	bad(c.AGC >= 0, "agc is %g, must be 0 or more", c.AGC)
 	bad(c.Warmup >= 0, "warmup is %d, must be 0 or more", c.Warmup)
+	bad(c.Decay >= 0, "decay is %d, must be 0 or more", c.Decay)
 	bad(c.Diverge == 0 || c.Diverge > 1, "diverge is %g, must be 0 or above 1", c.Diverge)
 	return errors.Join(errs...)
 }

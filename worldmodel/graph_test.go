@@ -78,6 +78,7 @@ func TestModelGraphFiniteDifferences(t *testing.T) {
 		c := toy()
 		c.Reward = kind
 		c.FreeNats = 0.1
+		c.ScaleRec = 3
 		c.ScaleRep = c.ScaleDyn // finite differences can't see stop-gradients; equal weights need none
 		n, g := newNet[float64](c), newNet[float64](c)
 		r := rng.New(3, "fd", kind)

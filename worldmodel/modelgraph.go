@@ -70,7 +70,7 @@ func newModelGraph[T float](n, grad *net[T], b, t int) (m *modelGraph[T], err er
 
 	// Decoder (R, Obs+Grid): symlog squared error, cells of the grid logistic.
 	rec := m.head(&n.dec, &grad.dec, packed, 0)
-	m.loss("reconstruction", 1, G.Nodes{rec, obs}, []bool{true, false}, func(in, g [][]T) T {
+	m.loss("reconstruction", T(c.recWeight()), G.Nodes{rec, obs}, []bool{true, false}, func(in, g [][]T) T {
 		m.recVec, m.recGrid = 0, 0
 		for i := range r {
 			at, mid, end := i*x, i*x+c.Obs, (i+1)*x

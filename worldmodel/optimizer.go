@@ -7,7 +7,7 @@ import "math"
 type optimizer struct {
 	kind            string
 	lr, agc         float64
-	warmup          int
+	warmup, decay   int
 	step            int
 	momentum, scale []float32 // running means of the (normalised) gradient and of its square
 }
@@ -21,8 +21,22 @@ const (
 )
 
 func newOptimizer(c Config, n int) *optimizer {
-	return &optimizer{kind: c.Optimizer, lr: c.LR, agc: c.AGC, warmup: c.Warmup,
+	return &optimizer{kind: c.Optimizer, lr: c.LR, agc: c.AGC, warmup: c.Warmup, decay: c.Decay,
 		momentum: make([]float32, n), scale: make([]float32, n)}
+}
+
+// decayed is the share of its rate that a decay leaves at the end.
+const decayed = 0.05
+
+// rate is the learning rate of the present step: linear growth, then constant, and from
+// half of the decay on a linear fall.
+func (o *optimizer) rate() float64 {
+	r := o.lr * min(1, float64(o.step)/float64(max(o.warmup, 1)))
+	if o.decay > 0 {
+		left := 2 * (1 - float64(o.step)/float64(o.decay))
+		r *= min(1, decayed+(1-decayed)*max(left, 0))
+	}
+	return r
 }
 
 // update changes the weights in place by the gradients, which it clips in place too.
@@ -41,7 +55,7 @@ func (o *optimizer) update(n, grad *net[float32]) (norm float64) {
 		return norm
 	}
 	o.step++
-	rate := o.lr * min(1, float64(o.step)/float64(max(o.warmup, 1)))
+	rate := o.rate()
 	c1 := 1 - math.Pow(momentumRate, float64(o.step))
 	c2 := 1 - math.Pow(scaleRate, float64(o.step))
 	for i, t := range n.tensors {

@@ -68,3 +68,23 @@ func TestAdaptiveClipping(t *testing.T) {
 		}
 	}
 }
+
+// TestRate: growth, a constant half, a linear fall to a twentieth that stays, and a
+// constant rate after SetRate.
+func TestRate(t *testing.T) {
+	c := toy()
+	c.LR, c.Warmup, c.Decay = 0.1, 10, 1000
+	o := newOptimizer(c, 1)
+	for _, x := range []struct {
+		step int
+		want float64
+	}{{1, .01}, {10, .1}, {500, .1}, {750, .1 * (.05 + .95*.5)}, {1000, .005}, {5000, .005}} {
+		if o.step = x.step; math.Abs(o.rate()-x.want) > 1e-12 {
+			t.Errorf("step %d: %g, want %g", x.step, o.rate(), x.want)
+		}
+	}
+	tr := &Trainer{opt: o}
+	if tr.SetRate(0.3); o.rate() != 0.3 {
+		t.Errorf("after SetRate: %g", o.rate())
+	}
+}

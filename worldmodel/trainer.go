@@ -79,6 +79,10 @@ func (t *Trainer) Model() *Model { return t.m }
 // Updates is the number of updates done so far.
 func (t *Trainer) Updates() int { return t.updates }
 
+// SetRate trains on at a constant learning rate, whatever the Config says: for a task that
+// is new to a model whose own training has ended.
+func (t *Trainer) SetRate(lr float64) { t.opt.lr, t.opt.warmup, t.opt.decay = lr, 0, 0 }
+
 // Close releases the graphs.
 func (t *Trainer) Close() error {
 	t.model.close()

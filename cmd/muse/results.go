@@ -67,6 +67,7 @@ first. --readme README.md fills the marked places of the front page. --picture F
 			return nil
 		},
 	}
+	c.AddCommand(resultsArmCmd(a))
 	fs := c.Flags()
 	fs.StringVar(&parts, "parts", "docs/results/parts", "folder of part files")
 	fs.StringVar(&assess, "assess", "docs/results/assess", "folder of assessment files")

@@ -150,6 +150,8 @@ func armSettings(f *pflag.FlagSet, c *arm.Config) {
 	f.IntVar(&m.Stoch, "stoch", m.Stoch, "latents of a state")
 	f.IntVar(&m.Classes, "classes", m.Classes, "classes of each latent")
 	f.Float64Var(&m.LR, "lr", m.LR, "learning rate")
+	f.IntVar(&m.Decay, "decay", m.Decay, "update at which the learning rate, constant for half of the way, has fallen to a twentieth; 0 = never")
+	f.Float64Var(&m.ScaleRec, "scale-rec", m.ScaleRec, "weight of the reconstruction")
 	f.Float64Var(&m.Entropy, "entropy", m.Entropy, "weight of the actor's entropy")
 	f.Float64Var(&m.Gamma, "gamma", m.Gamma, "discount a decision")
 	f.IntVar(&m.Horizon, "horizon", m.Horizon, "imagined steps")

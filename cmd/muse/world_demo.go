@@ -59,7 +59,7 @@ func worldDemo(a *app, c *cobra.Command) {
 			}
 			var tables []arm.Table
 			for _, phase := range []string{"adapt", "test"} {
-				t, err := arm.Tabulate(run.Dir, phase, "off")
+				t, err := arm.Tabulate([]string{run.Dir}, phase, "off")
 				if err != nil {
 					return err
 				}

@@ -228,7 +228,7 @@ func worldEval(a *app, c *cobra.Command) {
 
 // armTable writes and prints the table of a run's phase.
 func (a *app) armTable(run *train.Run, asJSON bool, phase string, against []string) error {
-	t, err := arm.Tabulate(run.Dir, phase, against...)
+	t, err := arm.Tabulate([]string{run.Dir}, phase, against...)
 	if err != nil {
 		return err
 	}
@@ -246,7 +246,7 @@ func (a *app) armTable(run *train.Run, asJSON bool, phase string, against []stri
 func worldAdapt(a *app, c *cobra.Command) {
 	var x armAgentFlags
 	cfg := arm.DefaultAdapt()
-	onEnv(c, append([]string{"agent", "against", "episodes", "tests"}, runShared...), func(f *pflag.FlagSet) {
+	onEnv(c, append([]string{"agent", "against", "episodes", "tests", "lr"}, runShared...), func(f *pflag.FlagSet) {
 		x.add(f)
 		list(f, &x.tasks, "task", "gridarm: the same as --tasks")
 		f.IntVar(&cfg.Seeds, "adaptations", cfg.Seeds, "gridarm: adaptations to each task, with seeds of their own")
@@ -260,6 +260,11 @@ func worldAdapt(a *app, c *cobra.Command) {
 		d := arm.DefaultAdapt()
 		cfg.Episodes, cfg.Tests = sharedInt(c.Flags(), "episodes", d.Episodes), sharedInt(c.Flags(), "tests", d.Tests)
 		cfg.Futures = x.futures
+		if c.Flags().Changed("lr") {
+			if cfg.LR, err = c.Flags().GetFloat64("lr"); err != nil {
+				return err
+			}
+		}
 		// While it learns, an agent explores: its actions are samples.
 		if cfg.Agents, err = x.agents(sharedList(c.Flags(), "agent", "off", "psi/literal", "psi/in-place", "random/literal", "random/in-place", "value/in-place", "noise/in-place"), false); err != nil {
 			return err
@@ -277,6 +282,11 @@ func worldAdapt(a *app, c *cobra.Command) {
 		hashes := map[string]string{}
 		for i := range models {
 			hashes[models[i].Name] = models[i].Hash
+			m, err := worldmodel.Load(models[i].Path)
+			if err != nil {
+				return err
+			}
+			models[i].NoPsi = m.Config().Quantiles == 0
 			models[i].Replay = arm.SeededReplay(r.seed)
 		}
 		run, err := a.open(&r, "adapt-gridarm", map[string]any{"adapt": cfg, "spec": gridarm.SpecVersion, "reward": gridarm.RewardVersion, "blas": worldmodel.BLAS}, nil, hashes)

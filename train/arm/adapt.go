@@ -20,6 +20,7 @@ type AdaptConfig struct {
 	Episodes int            `json:"episodes"` // of an adaptation
 	Tests    int            `json:"tests"`    // episodes afterwards, without updates, by the policy's mean
 	Updates  int            `json:"updates"`  // after each episode; 0 = by the model's train ratio
+	LR       float64        `json:"lr"`       // learning rate, constant
 	// Share is the part of each batch that comes from the new task; the rest is replay of
 	// the training tasks.
 	Share   float64 `json:"share"`
@@ -28,7 +29,7 @@ type AdaptConfig struct {
 
 // DefaultAdapt are the paper's numbers, with a batch half of the new task.
 func DefaultAdapt() AdaptConfig {
-	return AdaptConfig{Seeds: 1, Episodes: 20, Tests: 5, Updates: 20, Share: 0.5}
+	return AdaptConfig{Seeds: 1, Episodes: 20, Tests: 5, Updates: 20, LR: 3e-4, Share: 0.5}
 }
 
 // Validate reports all problems at once.
@@ -44,6 +45,7 @@ func (c AdaptConfig) Validate() error {
 	bad(c.Episodes >= 1 && c.Episodes <= 10_000, "episodes is %d, must lie between 1 and 10000", c.Episodes)
 	bad(c.Tests >= 0 && c.Tests <= 10_000, "tests is %d, must lie between 0 and 10000", c.Tests)
 	bad(c.Updates >= 0 && c.Updates <= 1_000_000, "updates is %d, must lie between 0 and 1000000", c.Updates)
+	bad(c.LR > 0 && c.LR <= 1, "lr is %g, must lie in (0,1]", c.LR)
 	bad(c.Share > 0 && c.Share <= 1, "share is %g, must lie in (0,1]", c.Share)
 	bad(c.Futures >= 0 && c.Futures <= 16, "futures is %d, must lie between 0 and 16", c.Futures)
 	for _, a := range c.Agents {
@@ -55,6 +57,8 @@ func (c AdaptConfig) Validate() error {
 // NamedCheckpoint is one pre-trained model of a comparison.
 type NamedCheckpoint struct {
 	Name, Path, Hash string
+	// NoPsi: it was trained without ψ, so only agents that do without adapt it.
+	NoPsi bool
 	// Replay makes the replay of the training tasks where the file holds none.
 	Replay func(worldmodel.Config) (*worldmodel.Replay, error)
 }
@@ -79,6 +83,9 @@ func Adapt(ctx context.Context, run *train.Run, models []NamedCheckpoint, c Adap
 		for _, t := range c.Tasks {
 			for _, m := range models {
 				for _, a := range c.Agents {
+					if m.NoPsi && a.NeedsPsi() {
+						continue
+					}
 					j := job{agent: a, model: m, task: t, seed: s}
 					j.unit = fmt.Sprintf("%s/%d/%s", t, s, armName(a, NamedModel{Name: m.Name}, len(models)))
 					jobs, plan = append(jobs, j), append(plan, j.unit)
@@ -138,6 +145,7 @@ func adaptOne(ctx context.Context, a AgentSpec, m NamedCheckpoint, t gridarm.Tas
 		return nil, err
 	}
 	defer tr.Close()
+	tr.SetRate(c.LR)
 	cfg := tr.Model().Config()
 	if a.NeedsPsi() && cfg.Quantiles == 0 {
 		return nil, fmt.Errorf("agent %s needs ψ, but %s was trained without", a.Name, m.Path)

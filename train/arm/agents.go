@@ -1,8 +1,10 @@
 package arm
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/muse-agent/muse/envs/gridarm"
@@ -41,15 +43,56 @@ type AgentSpec struct {
 }
 
 // NewAgent returns the agent called name with the settings of g, whose reading is the name's.
+// A name may change settings for itself: psi/in-place+beta=0.3+keep, of beta, steps, anneal,
+// unit, resample, project and keep.
 func NewAgent(name string, g selfregulate.GradientConfig, mean bool) (AgentSpec, error) {
-	if !slices.Contains(AgentNames(), name) {
-		near, _ := nearest.Of(name, AgentNames())
-		return AgentSpec{}, fmt.Errorf("arm: no agent %q; did you mean %q? (known: %s)", name, near, strings.Join(AgentNames(), ", "))
+	kind, settings, has := strings.Cut(name, "+")
+	if !slices.Contains(AgentNames(), kind) {
+		near, _ := nearest.Of(kind, AgentNames())
+		return AgentSpec{}, fmt.Errorf("arm: no agent %q; did you mean %q? (known: %s)", kind, near, strings.Join(AgentNames(), ", "))
 	}
-	if _, r, ok := strings.Cut(name, "/"); ok {
+	_, r, regulates := strings.Cut(kind, "/")
+	if regulates {
 		g.Reading = selfregulate.Reading(r)
 	}
+	if has {
+		if !regulates {
+			return AgentSpec{}, fmt.Errorf("arm: agent %s has no settings that %q could change", kind, name)
+		}
+		for s := range strings.SplitSeq(settings, "+") {
+			if err := setGradient(&g, s); err != nil {
+				return AgentSpec{}, fmt.Errorf("arm: agent %q: %w", name, err)
+			}
+		}
+	}
 	return AgentSpec{Name: name, Gradient: g, Plan: selfregulate.DefaultPlan(), Mean: mean}, g.Validate()
+}
+
+// setGradient reads one setting of an agent's name: beta=0.3, keep.
+func setGradient(g *selfregulate.GradientConfig, s string) (err error) {
+	key, value, hasValue := strings.Cut(s, "=")
+	flags := map[string]*bool{"unit": &g.Unit, "resample": &g.Resample, "project": &g.Project, "keep": &g.Keep}
+	numbers := map[string]*float64{"beta": &g.Beta, "anneal": &g.Anneal}
+	switch {
+	case flags[key] != nil && !hasValue:
+		*flags[key] = true
+	case numbers[key] != nil && hasValue:
+		*numbers[key], err = strconv.ParseFloat(value, 64)
+	case key == "steps" && hasValue:
+		g.Horizon, err = strconv.Atoi(value)
+	default:
+		err = errors.New("want beta=N, anneal=N, steps=N, unit, resample, project or keep")
+	}
+	if err != nil {
+		return fmt.Errorf("setting %q: %w", s, err)
+	}
+	return nil
+}
+
+// kind is the agent's name without its own settings.
+func (a AgentSpec) kind() string {
+	k, _, _ := strings.Cut(a.Name, "+")
+	return k
 }
 
 // Bar reports whether the agent is a bar, which no model plays.
@@ -66,7 +109,7 @@ func (a AgentSpec) regulator(sim *worldmodel.Sim) (selfregulate.StateRegulator, 
 	case selfregulate.StatePlan:
 		return selfregulate.NewPlanner(a.Plan, sim)
 	}
-	kind, _, _ := strings.Cut(a.Name, "/")
+	kind, _, _ := strings.Cut(a.kind(), "/")
 	return selfregulate.NewStateRegulator(kind, a.Gradient, sim)
 }
 

@@ -39,8 +39,9 @@ type Config struct {
 // Default is the training that the project's figures come from, for a preset of
 // package worldmodel. It differs from the preset where episodes of 100 decisions, rewards
 // from 0 to 10 and positions that count by the centimetre ask for it: a discount of 0.98,
-// finer bins, and 32 latents of 8 classes (what is seen reaches the actor through
-// them alone, and 24 bits do not hold three places).
+// finer bins, 32 latents of 8 classes (what is seen reaches the actor through
+// them alone, and 24 bits do not hold three places), and a reconstruction that counts ten
+// times, without which a place is known to centimetres only.
 func Default(preset string) (Config, error) {
 	m, err := worldmodel.Preset(preset)
 	if err != nil {
@@ -52,6 +53,7 @@ func Default(preset string) (Config, error) {
 		m.Bins, m.BinLimit = 101, 7
 		m.Stoch, m.Classes = 32, 8
 	}
+	m.ScaleRec = 10
 	m.TrainRatio = 32
 	m.Imitate = 1
 	return Config{Tasks: gridarm.TrainingTasks(), Model: m, Scripted: 10, Corrupted: 20, Pretrain: 1000, Rounds: 1000, Capacity: 200_000,

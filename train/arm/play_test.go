@@ -160,7 +160,7 @@ func TestEvalIsPairedAndResumes(t *testing.T) {
 			}
 		}
 	}
-	tab, err := Tabulate(a, "eval", "off")
+	tab, err := Tabulate([]string{a}, "eval", "off")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +253,7 @@ func TestAdapt(t *testing.T) {
 		}
 		got[i], _ = os.ReadFile(filepath.Join(dir, train.FileEpisodes))
 		for _, phase := range []string{"adapt", "test"} {
-			tab, err := Tabulate(dir, phase, "off")
+			tab, err := Tabulate([]string{dir}, phase, "off")
 			if err != nil || len(tab.Rows) != 2 || tab.Rows[0].Episodes != map[string]int{"adapt": 2, "test": 1}[phase] {
 				t.Errorf("%s: %+v %v", phase, tab.Rows, err)
 			}
@@ -261,5 +261,39 @@ func TestAdapt(t *testing.T) {
 	}
 	if len(got[0]) == 0 || !bytes.Equal(got[0], got[1]) {
 		t.Errorf("%d and %d bytes", len(got[0]), len(got[1]))
+	}
+}
+
+// TestAgentNames: a name changes settings for itself, and says what it doesn't know.
+func TestAgentNames(t *testing.T) {
+	a, err := NewAgent("psi/in-place+beta=0.3+keep+steps=4", selfregulate.DefaultGradient(), true)
+	if g := a.Gradient; err != nil || g.Beta != 0.3 || !g.Keep || g.Horizon != 4 || g.Reading != selfregulate.InPlace || a.Name != "psi/in-place+beta=0.3+keep+steps=4" {
+		t.Errorf("%+v %v", a, err)
+	}
+	if r, err := a.regulator(testModel(t).NewSim()); err != nil || r.Name() != "psi/in-place" {
+		t.Errorf("regulator %v %v", r, err)
+	}
+	for name, says := range map[string]string{
+		"psi/in-plaice":          `"psi/in-place"`,
+		"psi/in-place+betta=1":   "beta=N",
+		"psi/in-place+beta=much": "much",
+		"psi/in-place+beta=-1":   "beta is -1",
+		"psi/in-place+keep=yes":  "keep",
+		"off+beta=1":             "no settings",
+		"psi/in-place+":          "want",
+	} {
+		if _, err := NewAgent(name, selfregulate.DefaultGradient(), true); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestPooled: models that differ in their seed make one row.
+func TestPooled(t *testing.T) {
+	for arm, want := range map[string]string{"off": "off", "off@muse-s0": "off@muse", "off@muse-s12": "off@muse", "off@a-sb": "off@a-sb",
+		"off@muse": "off@muse", "psi/in-place+steps=3": "psi/in-place+steps=3", "a-s1": "a-s1"} {
+		if got := pooled(arm); got != want {
+			t.Errorf("%s: %s, want %s", arm, got, want)
+		}
 	}
 }

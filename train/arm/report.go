@@ -16,6 +16,16 @@ type TrainReport struct {
 	Params int    `json:"params"`
 	Last   Point  `json:"last"`
 	Best   Point  `json:"best"` // highest mean success; chosen by what it reports, so a little too good
+	Curve  []Mark `json:"curve"`
+}
+
+// Mark is a [Point] in short.
+type Mark struct {
+	Round   int     `json:"round"`
+	Updates int     `json:"updates"`
+	Success float64 `json:"success"`
+	Last    float64 `json:"success_last"`
+	AUROC   float64 `json:"psi_auroc"`
 }
 
 // NewTrainReport sums up a training.
@@ -23,6 +33,7 @@ func NewTrainReport(l *Learner) TrainReport {
 	r := TrainReport{Format: TrainReportFormat, Recipe: recipe(l.cfg), Params: l.Model().Params()}
 	for _, p := range l.curve {
 		r.Last = p
+		r.Curve = append(r.Curve, Mark{p.Round, p.Updates, p.Success, p.Last, p.AUROC})
 		if p.Success >= r.Best.Success {
 			r.Best = p
 		}
@@ -53,6 +64,10 @@ func (r TrainReport) String() string {
 	fmt.Fprintf(&b, "%-26s %8.2f %8.2f\n", "mean", p.Success, p.Last)
 	if p.AUROC > 0 {
 		fmt.Fprintf(&b, "ψ: AUROC over steps, macro over the tasks with both outcomes, %.3f\n", p.AUROC)
+	}
+	fmt.Fprintf(&b, "\n%-26s %8s %8s %8s\n", "own episodes a task", "updates", "success", "at end")
+	for _, m := range r.Curve {
+		fmt.Fprintf(&b, "%-26d %8d %8.2f %8.2f\n", m.Round, m.Updates, m.Success, m.Last)
 	}
 	return b.String()
 }

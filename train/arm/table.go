@@ -3,6 +3,7 @@ package arm
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/muse-agent/muse/selfassess"
@@ -70,24 +71,28 @@ type game struct {
 	regulated int
 }
 
-// Tabulate reads the episodes of a run, of one phase, and compares its agents, each
-// with those of against.
-func Tabulate(dir, phase string, against ...string) (Table, error) {
+// Tabulate reads the episodes of one phase of finished runs and compares the agents, each
+// with those of against, which are names of rows or of agents. Models whose names differ
+// in a seed at the end only (muse-s0, muse-s1) make one row together.
+func Tabulate(dirs []string, phase string, against ...string) (Table, error) {
 	t := Table{Format: TableFormat}
 	var games []game
 	var arms []string
-	err := EachEpisode(dir, func(e *Episode) error {
-		if e.Phase != phase {
+	for _, dir := range dirs {
+		err := EachEpisode(dir, func(e *Episode) error {
+			if e.Phase != phase {
+				return nil
+			}
+			g := gameOf(e)
+			games = append(games, g)
+			if !slices.Contains(arms, g.arm) {
+				arms = append(arms, g.arm)
+			}
 			return nil
+		})
+		if err != nil {
+			return t, err
 		}
-		games = append(games, gameOf(e))
-		if !slices.Contains(arms, e.Arm) {
-			arms = append(arms, e.Arm)
-		}
-		return nil
-	})
-	if err != nil {
-		return t, err
 	}
 	boot := selfassess.Bootstrap{Seed: 1}
 	for _, a := range arms {
@@ -96,7 +101,8 @@ func Tabulate(dir, phase string, against ...string) (Table, error) {
 		t.Psi = append(t.Psi, psi...)
 	}
 	for _, b := range arms {
-		if !slices.Contains(against, b) {
+		agent, _, _ := strings.Cut(b, "@")
+		if !slices.Contains(against, b) && !slices.Contains(against, agent) {
 			continue
 		}
 		for _, a := range arms {
@@ -123,8 +129,18 @@ func columns(arm string, games []game) (task []string, won, time []float64) {
 	return task, won, time
 }
 
+// pooled is a row's name without the seed of its model.
+func pooled(arm string) string {
+	if i := strings.LastIndex(arm, "-s"); i > strings.Index(arm, "@") && strings.Contains(arm, "@") {
+		if _, err := strconv.ParseUint(arm[i+2:], 10, 64); err == nil {
+			return arm[:i]
+		}
+	}
+	return arm
+}
+
 func gameOf(e *Episode) game {
-	g := game{arm: e.Arm, task: e.TaskType, o: outcome{Won: e.Success, Last: e.Last, Time: e.SolvedAt}}
+	g := game{arm: pooled(e.Arm), task: e.TaskType, o: outcome{Won: e.Success, Last: e.Last, Time: e.SolvedAt}}
 	if !e.Success {
 		g.o.Time = e.Agent.Config.Limit
 	}
