@@ -246,6 +246,42 @@ func TestPlanner(t *testing.T) {
 	}
 }
 
+// TestRollouts: the same futures are imagined, the best ends nearer to the goal than the
+// lowest, the state stays, nothing is allocated.
+func TestRollouts(t *testing.T) {
+	w := bowl{goal: []float32{1, -1, .5, .5}}
+	c := selfregulate.DefaultRollouts()
+	c.Futures, c.Horizon, c.Spread = 16, 1, 1
+	state := []float32{0, 0, 1, 0}
+	got := map[string]selfregulate.Regulated{}
+	for _, name := range selfregulate.RolloutNames() {
+		g, err := selfregulate.NewRollouts(name, c, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := g.Regulate(state, rng.New(6, "r"))
+		if out.State[0] != 0 || out.State[2] != 1 || g.Name() != name || out.Trace.Regulator != name {
+			t.Errorf("%s: state %v, trace %+v", name, out.State, out.Trace)
+		}
+		got[name] = out
+		r := rng.New(7, "r")
+		if n := testing.AllocsPerRun(5, func() { g.Regulate(state, r) }); n != 0 {
+			t.Errorf("%s: %g allocations", name, n)
+		}
+	}
+	best, mid, low := got[selfregulate.RolloutsBest], got[selfregulate.RolloutsRandom], got[selfregulate.RolloutsLowest]
+	if !(best.Trace.After > mid.Trace.After && mid.Trace.After > low.Trace.After) || best.Mean[0] <= low.Mean[0] {
+		t.Errorf("best %+v\nrandom %+v\nlowest %+v", best, mid, low)
+	}
+	c.Futures, c.Spread = 0, math.NaN()
+	if _, err := selfregulate.NewRollouts(selfregulate.RolloutsBest, c, w); err == nil || strings.Count(err.Error(), "selfregulate:") != 2 {
+		t.Errorf("want two problems: %v", err)
+	}
+	if _, err := selfregulate.NewRollouts("rollouts/worst", selfregulate.DefaultRollouts(), w); err == nil || !strings.Contains(err.Error(), "rollouts/best") {
+		t.Errorf("no hint: %v", err)
+	}
+}
+
 func ExampleNewStateRegulator() {
 	w := bowl{goal: []float32{1, -1, .5, .5}} // in use, a simulator of package worldmodel
 	cfg := selfregulate.DefaultGradient()

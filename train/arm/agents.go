@@ -21,7 +21,7 @@ const (
 )
 
 // AgentNames are the agents that [NewAgent] knows: the regulators with both readings of
-// Algorithm 1, planning over ψ, and the bars.
+// Algorithm 1, choice among imagined futures, planning over ψ, and the bars.
 func AgentNames() []string {
 	names := []string{selfregulate.StateOff}
 	for _, n := range selfregulate.StateNames() {
@@ -31,6 +31,7 @@ func AgentNames() []string {
 			}
 		}
 	}
+	names = append(names, selfregulate.RolloutNames()...)
 	return append(names, selfregulate.StatePlan, AgentScript, AgentRandom)
 }
 
@@ -39,33 +40,55 @@ type AgentSpec struct {
 	Name     string                      `json:"name"`
 	Gradient selfregulate.GradientConfig `json:"gradient"`
 	Plan     selfregulate.PlanConfig     `json:"plan"`
+	// Rollouts are the settings of agents that choose among imagined futures.
+	Rollouts *selfregulate.RolloutConfig `json:"rollouts,omitempty"`
 	Mean     bool                        `json:"mean"` // acts by the mean of its policy, else a sample
 }
 
 // NewAgent returns the agent called name with the settings of g, whose reading is the name's.
 // A name may change settings for itself: psi/in-place+beta=0.3+keep, of beta, steps, anneal,
-// unit, resample, project and keep.
+// unit, resample, project and keep; rollouts/best+spread=0.3, of futures, steps and spread.
 func NewAgent(name string, g selfregulate.GradientConfig, mean bool) (AgentSpec, error) {
 	kind, settings, has := strings.Cut(name, "+")
 	if !slices.Contains(AgentNames(), kind) {
 		near, _ := nearest.Of(kind, AgentNames())
 		return AgentSpec{}, fmt.Errorf("arm: no agent %q; did you mean %q? (known: %s)", kind, near, strings.Join(AgentNames(), ", "))
 	}
-	_, r, regulates := strings.Cut(kind, "/")
-	if regulates {
-		g.Reading = selfregulate.Reading(r)
+	spec := AgentSpec{Name: name, Gradient: g, Plan: selfregulate.DefaultPlan(), Mean: mean}
+	set := func(string) error { return fmt.Errorf("agent %s has no settings", kind) }
+	check := spec.Gradient.Validate
+	if _, r, ok := strings.Cut(kind, "/"); slices.Contains(selfregulate.RolloutNames(), kind) {
+		c := selfregulate.DefaultRollouts()
+		spec.Rollouts = &c
+		set, check = func(s string) error { return setRollouts(&c, s) }, func() error { return c.Validate() }
+	} else if ok {
+		spec.Gradient.Reading = selfregulate.Reading(r)
+		set, check = func(s string) error { return setGradient(&spec.Gradient, s) }, func() error { return spec.Gradient.Validate() }
 	}
 	if has {
-		if !regulates {
-			return AgentSpec{}, fmt.Errorf("arm: agent %s has no settings that %q could change", kind, name)
-		}
 		for s := range strings.SplitSeq(settings, "+") {
-			if err := setGradient(&g, s); err != nil {
-				return AgentSpec{}, fmt.Errorf("arm: agent %q: %w", name, err)
+			if err := set(s); err != nil {
+				return AgentSpec{}, fmt.Errorf("arm: agent %q: setting %q: %w", name, s, err)
 			}
 		}
 	}
-	return AgentSpec{Name: name, Gradient: g, Plan: selfregulate.DefaultPlan(), Mean: mean}, g.Validate()
+	return spec, check()
+}
+
+// setRollouts reads one setting of an agent's name: futures=8.
+func setRollouts(c *selfregulate.RolloutConfig, s string) (err error) {
+	key, value, _ := strings.Cut(s, "=")
+	switch key {
+	case "futures":
+		c.Futures, err = strconv.Atoi(value)
+	case "steps":
+		c.Horizon, err = strconv.Atoi(value)
+	case "spread":
+		c.Spread, err = strconv.ParseFloat(value, 64)
+	default:
+		err = errors.New("want futures=N, steps=N or spread=N")
+	}
+	return err
 }
 
 // setGradient reads one setting of an agent's name: beta=0.3, keep.
@@ -83,10 +106,7 @@ func setGradient(g *selfregulate.GradientConfig, s string) (err error) {
 	default:
 		err = errors.New("want beta=N, anneal=N, steps=N, unit, resample, project or keep")
 	}
-	if err != nil {
-		return fmt.Errorf("setting %q: %w", s, err)
-	}
-	return nil
+	return err
 }
 
 // kind is the agent's name without its own settings.
@@ -109,6 +129,9 @@ func (a AgentSpec) regulator(sim *worldmodel.Sim) (selfregulate.StateRegulator, 
 	case selfregulate.StatePlan:
 		return selfregulate.NewPlanner(a.Plan, sim)
 	}
+	if a.Rollouts != nil {
+		return selfregulate.NewRollouts(a.kind(), *a.Rollouts, sim)
+	}
 	kind, _, _ := strings.Cut(a.kind(), "/")
 	return selfregulate.NewStateRegulator(kind, a.Gradient, sim)
 }
@@ -120,8 +143,8 @@ func (a AgentSpec) info(model AgentModel, m *worldmodel.Model) Agent {
 		out.Config, out.Model = AgentConfig{Name: a.Name, Limit: limit}, AgentModel{Name: a.Name}
 		return out
 	}
-	out.Assessor = assessor(m)
-	if a.NeedsPsi() && a.Name != selfregulate.StatePlan {
+	out.Assessor, out.Config.Rollouts = assessor(m), a.Rollouts
+	if a.NeedsPsi() && a.Name != selfregulate.StatePlan && a.Rollouts == nil {
 		g := a.Gradient
 		out.Config.Gradient = &g
 	}

@@ -273,6 +273,10 @@ func TestAgentNames(t *testing.T) {
 	if r, err := a.regulator(testModel(t).NewSim()); err != nil || r.Name() != "psi/in-place" {
 		t.Errorf("regulator %v %v", r, err)
 	}
+	b, err := NewAgent("rollouts/best+futures=3+spread=0.4", selfregulate.DefaultGradient(), true)
+	if c := b.Rollouts; err != nil || c.Futures != 3 || c.Spread != 0.4 || c.Horizon != 10 {
+		t.Errorf("%+v %v", b, err)
+	}
 	for name, says := range map[string]string{
 		"psi/in-plaice":          `"psi/in-place"`,
 		"psi/in-place+betta=1":   "beta=N",
@@ -281,6 +285,9 @@ func TestAgentNames(t *testing.T) {
 		"psi/in-place+keep=yes":  "keep",
 		"off+beta=1":             "no settings",
 		"psi/in-place+":          "want",
+		"rollouts/best+beta=1":   "want futures",
+		"rollouts/best+spread=9": "spread is 9",
+		"rollouts/lowest+steps=": "invalid syntax",
 	} {
 		if _, err := NewAgent(name, selfregulate.DefaultGradient(), true); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", name, err)
