@@ -3,7 +3,6 @@ package selfregulate
 import (
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"strings"
 
@@ -115,6 +114,9 @@ func DefaultGradient() GradientConfig {
 	return GradientConfig{Reading: Literal, Horizon: 10, Beta: 0.02, Anneal: 1}
 }
 
+// maxBeta is far beyond what leaves a state usable, and keeps its numbers finite.
+const maxBeta = 1000
+
 // Validate reports all problems at once.
 func (c GradientConfig) Validate() error {
 	var errs []error
@@ -125,7 +127,7 @@ func (c GradientConfig) Validate() error {
 	}
 	bad(c.Reading == Literal || c.Reading == InPlace, "reading is %q, must be %q or %q", c.Reading, Literal, InPlace)
 	bad(c.Horizon >= 0 && c.Horizon <= 1000, "horizon is %d, must lie between 0 and 1000", c.Horizon)
-	bad(c.Beta >= 0 && !math.IsInf(c.Beta, 0), "beta is %g, must be 0 or more", c.Beta)
+	bad(c.Beta >= 0 && c.Beta <= maxBeta, "beta is %g, must lie in [0,%d]", c.Beta, maxBeta)
 	bad(c.Anneal > 0 && c.Anneal <= 1, "anneal is %g, must lie in (0,1]", c.Anneal)
 	return errors.Join(errs...)
 }

@@ -17,6 +17,9 @@ const CheckpointFormat = "muse/worldmodel@1"
 // ErrCheckpoint is matched when a file is not a readable checkpoint of a world model.
 var ErrCheckpoint = errors.New("worldmodel: not a usable checkpoint")
 
+// ErrModelOnly is matched when a file holds a model, but nothing of its training.
+var ErrModelOnly = errors.New("worldmodel: a model without its training")
+
 // The keys of a checkpoint's metadata that this package writes.
 const (
 	keyFormat = "format"
@@ -160,6 +163,7 @@ func (t *Trainer) Save(path string, r *Replay, user map[string]string) error {
 
 // LoadTrainer reads what [Trainer.Save] wrote; the replay is nil if none was saved.
 // Errors match [ErrCheckpoint].
+// A file that holds a model and nothing of its training is an [ErrModelOnly].
 func LoadTrainer(path string) (t *Trainer, replay *Replay, user map[string]string, err error) {
 	r, err := open(path)
 	if err != nil {
@@ -169,9 +173,12 @@ func LoadTrainer(path string) (t *Trainer, replay *Replay, user map[string]strin
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	if _, ok := r.f.Metadata[keySeed]; !ok {
+		return nil, nil, nil, fmt.Errorf("%w: %w: %s; give the checkpoint of its training", ErrCheckpoint, ErrModelOnly, path)
+	}
 	seed, err := strconv.ParseUint(r.f.Metadata[keySeed], 10, 64)
 	if err != nil {
-		return nil, nil, nil, r.bad("it holds a model without its training (seed is %q)", r.f.Metadata[keySeed])
+		return nil, nil, nil, r.bad("seed is %q", r.f.Metadata[keySeed])
 	}
 	updates, err := r.number(keyUpdate)
 	if err != nil {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -25,12 +27,18 @@ models whose names differ in a seed at the end only (muse-s0, muse-s1) make one 
 			if (len(from) == 0) != (table == "") {
 				return usagef("--from RUN,… and --table FILE belong together")
 			}
+			if check && table != "" {
+				return usagef("--check writes nothing; leave --from and --table away")
+			}
 			if check {
 				return arm.CheckResults(out)
 			}
 			if table != "" {
-				if table != filepath.Base(table) {
-					return usagef("--table is %q; it is a file's name in the folder of --out", table)
+				if !arm.IsTableFile(table) {
+					return usagef("--table is %q; it is a file's name in the folder of --out: eval-NAME.json, adapt-NAME.json or test-NAME.json", table)
+				}
+				if err := once("runs", from); err != nil {
+					return err
 				}
 				t, err := arm.Tabulate(from, phase, against...)
 				if err != nil {
@@ -38,6 +46,9 @@ models whose names differ in a seed at the end only (muse-s0, muse-s1) make one 
 				}
 				if len(t.Rows) == 0 {
 					return usagef("no episode of phase %q in %v; --phase is eval, adapt or test", phase, from)
+				}
+				if err := os.MkdirAll(out, 0o755); err != nil {
+					return fmt.Errorf("results arm: %w", err)
 				}
 				if err := train.WriteJSON(filepath.Join(out, table), t); err != nil {
 					return err

@@ -75,6 +75,9 @@ goes on and gives the bytes of a straight run.`,
 			if err := onlyGridarm(env); err != nil {
 				return err
 			}
+			if spend < 0 {
+				return usagef("--for is %v; it must be 0 or more", spend)
+			}
 			base, err := arm.Default(preset)
 			if err != nil {
 				return usageError{err}

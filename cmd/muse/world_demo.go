@@ -38,6 +38,16 @@ func worldDemo(a *app, c *cobra.Command) {
 			if models, err = x.checkpoints(arm.FileModel); err != nil {
 				return err
 			}
+			if len(models) > 1 {
+				return usagef("--checkpoint names %d models; the demo adapts one", len(models))
+			}
+			m, err := worldmodel.Load(models[0].Path)
+			if err != nil {
+				return err
+			}
+			if err := a.needPsi(cfg.Agents, []string{models[0].Name}, []bool{m.Config().Quantiles == 0}); err != nil {
+				return err
+			}
 		}
 		models[0].Replay = arm.SeededReplay(r.seed)
 		run, err := a.open(&r, "demo-gridarm", map[string]any{"adapt": cfg, "spec": gridarm.SpecVersion, "reward": gridarm.RewardVersion, "blas": worldmodel.BLAS}, nil, map[string]string{models[0].Name: models[0].Hash})

@@ -145,6 +145,9 @@ func (x *armAgentFlags) checkpoints(file string) ([]arm.NamedCheckpoint, error) 
 		if !ok {
 			path, name = s, strings.TrimSuffix(filepath.Base(filepath.Clean(s)), ".safetensors")
 		}
+		if name == "" || path == "" {
+			return nil, usagef("--checkpoint %q: want PATH, or NAME=PATH", s)
+		}
 		if st, err := os.Stat(path); err == nil && st.IsDir() {
 			for _, f := range []string{file, arm.FileCheckpoint} {
 				if _, err := os.Stat(filepath.Join(path, f)); err == nil {
@@ -153,7 +156,13 @@ func (x *armAgentFlags) checkpoints(file string) ([]arm.NamedCheckpoint, error) 
 				}
 			}
 		}
-		if _, err := os.Stat(path); err != nil {
+		st, err := os.Stat(path)
+		if err == nil && st.IsDir() {
+			err = fmt.Errorf("%s holds no %s; its training has not ended, or it is no folder of one", path, file)
+		} else if err == nil && !st.Mode().IsRegular() {
+			err = fmt.Errorf("%s is not a regular file", path)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("world model: %w (make one with `muse train worldmodel`)", err)
 		}
 		h, err := train.HashFiles(path)
@@ -165,7 +174,52 @@ func (x *armAgentFlags) checkpoints(file string) ([]arm.NamedCheckpoint, error) 
 	if len(out) == 0 {
 		return nil, usagef("no world model: --checkpoint names a file, or a folder of `muse train worldmodel`")
 	}
+	for i, n := range names {
+		for _, o := range names[:i] {
+			if n != o && arm.SameRow(n, o) && (n == arm.Pooled(n) || o == arm.Pooled(o)) {
+				return nil, usagef("models %s and %s would make one row, as seeds of one model do; call one of them otherwise", o, n)
+			}
+		}
+	}
 	return out, once("models", names)
+}
+
+// needPsi refuses agents that no model can play, and says what is left out.
+func (a *app) needPsi(agents []arm.AgentSpec, models []string, noPsi []bool) error {
+	var without []string
+	for i, m := range models {
+		if noPsi[i] {
+			without = append(without, m)
+		}
+	}
+	if len(without) == 0 {
+		return nil
+	}
+	for _, g := range agents {
+		if !g.NeedsPsi() {
+			continue
+		}
+		if len(without) == len(models) {
+			return usagef("agent %s needs ψ, and %s was trained without (--quantiles 0); give another model", g.Name, strings.Join(without, ", "))
+		}
+		a.say("%s is left out for %s, trained without ψ", g.Name, strings.Join(without, ", "))
+	}
+	return nil
+}
+
+// compared are the agents that a table compares with; those that aren't played are refused.
+func compared(f *pflag.FlagSet, agents []arm.AgentSpec) ([]string, error) {
+	against := sharedList(f, "against", "off")
+	if !f.Changed("against") {
+		return against, nil
+	}
+	for _, n := range against {
+		kind, _, _ := strings.Cut(n, "@")
+		if !slices.ContainsFunc(agents, func(a arm.AgentSpec) bool { return a.Name == kind }) {
+			return nil, usagef("--against %s: no such agent is played", n)
+		}
+	}
+	return against, nil
 }
 
 // worldEval hangs the arm under eval.
@@ -199,6 +253,8 @@ func worldEval(a *app, c *cobra.Command) {
 			if err != nil {
 				return err
 			}
+			var names []string
+			var noPsi []bool
 			for _, f := range files {
 				m, err := worldmodel.Load(f.Path)
 				if err != nil {
@@ -206,9 +262,17 @@ func worldEval(a *app, c *cobra.Command) {
 				}
 				models = append(models, arm.NamedModel{Name: f.Name, Hash: f.Hash, Model: m})
 				hashes[f.Name] = f.Hash
+				names, noPsi = append(names, f.Name), append(noPsi, m.Config().Quantiles == 0)
+			}
+			if err := a.needPsi(cfg.Agents, names, noPsi); err != nil {
+				return err
 			}
 		} else {
 			models = []arm.NamedModel{{}}
+		}
+		against, err := compared(c.Flags(), cfg.Agents)
+		if err != nil {
+			return err
 		}
 		run, err := a.open(&r, "eval-gridarm", map[string]any{"eval": cfg, "spec": gridarm.SpecVersion, "reward": gridarm.RewardVersion, "blas": worldmodel.BLAS}, nil, hashes)
 		if err != nil {
@@ -221,7 +285,7 @@ func worldEval(a *app, c *cobra.Command) {
 			if err := arm.Eval(c.Context(), run, models, cfg, r.workers, p); err != nil {
 				return err
 			}
-			return a.armTable(run, r.json, "eval", sharedList(c.Flags(), "against", "off"))
+			return a.armTable(run, r.json, "eval", against)
 		})
 	})
 }
@@ -280,14 +344,23 @@ func worldAdapt(a *app, c *cobra.Command) {
 			return err
 		}
 		hashes := map[string]string{}
+		var names []string
+		var noPsi []bool
 		for i := range models {
-			hashes[models[i].Name] = models[i].Hash
-			m, err := worldmodel.Load(models[i].Path)
+			m, err := arm.Adaptable(models[i].Path)
 			if err != nil {
 				return err
 			}
-			models[i].NoPsi = m.Config().Quantiles == 0
-			models[i].Replay = arm.SeededReplay(r.seed)
+			hashes[models[i].Name] = models[i].Hash
+			models[i].NoPsi, models[i].Replay = m.Quantiles == 0, arm.SeededReplay(r.seed)
+			names, noPsi = append(names, models[i].Name), append(noPsi, models[i].NoPsi)
+		}
+		if err := a.needPsi(cfg.Agents, names, noPsi); err != nil {
+			return err
+		}
+		against, err := compared(c.Flags(), cfg.Agents)
+		if err != nil {
+			return err
 		}
 		run, err := a.open(&r, "adapt-gridarm", map[string]any{"adapt": cfg, "spec": gridarm.SpecVersion, "reward": gridarm.RewardVersion, "blas": worldmodel.BLAS}, nil, hashes)
 		if err != nil {
@@ -300,7 +373,6 @@ func worldAdapt(a *app, c *cobra.Command) {
 			if err := arm.Adapt(c.Context(), run, models, cfg, r.workers, p); err != nil {
 				return err
 			}
-			against := sharedList(c.Flags(), "against", "off")
 			if err := a.armTable(run, r.json, "adapt", against); err != nil || cfg.Tests == 0 {
 				return err
 			}

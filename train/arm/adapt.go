@@ -126,15 +126,24 @@ func Adapt(ctx context.Context, run *train.Run, models []NamedCheckpoint, c Adap
 // openTrainer opens a checkpoint, or a model alone, whose optimiser then begins anew.
 func openTrainer(path string) (*worldmodel.Trainer, *worldmodel.Replay, error) {
 	tr, old, _, err := worldmodel.LoadTrainer(path)
-	if err == nil {
-		return tr, old, nil
+	if !errors.Is(err, worldmodel.ErrModelOnly) {
+		return tr, old, err
 	}
-	m, alone := worldmodel.Load(path)
-	if alone != nil {
+	m, err := worldmodel.Load(path)
+	if err != nil {
 		return nil, nil, err
 	}
 	tr, err = worldmodel.NewTrainer(m, 0)
 	return tr, nil, err
+}
+
+// Adaptable reads a checkpoint, or a model alone, as [Adapt] will, and returns its settings.
+func Adaptable(path string) (worldmodel.Config, error) {
+	tr, _, err := openTrainer(path)
+	if err != nil {
+		return worldmodel.Config{}, err
+	}
+	return tr.Model().Config(), tr.Close()
 }
 
 // adaptOne is one adaptation. The draws of play are the same for all agents of a seed,

@@ -52,6 +52,9 @@ func NewAgent(name string, g selfregulate.GradientConfig, mean bool) (AgentSpec,
 	kind, settings, has := strings.Cut(name, "+")
 	if !slices.Contains(AgentNames(), kind) {
 		near, _ := nearest.Of(kind, AgentNames())
+		if i := slices.IndexFunc(AgentNames(), func(n string) bool { return kind != "" && strings.HasPrefix(n, kind+"/") }); i >= 0 {
+			near = AgentNames()[i]
+		}
 		return AgentSpec{}, fmt.Errorf("arm: no agent %q; did you mean %q? (known: %s)", kind, near, strings.Join(AgentNames(), ", "))
 	}
 	spec := AgentSpec{Name: name, Gradient: g, Plan: selfregulate.DefaultPlan(), Mean: mean}

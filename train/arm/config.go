@@ -81,6 +81,7 @@ func (c Config) Validate() error {
 	}
 	least := 2 * len(c.Tasks) * (gridarm.DefaultMaxSteps + 1)
 	bad(c.Capacity >= least, "capacity is %d, must be at least %d: two episodes a task", c.Capacity, least)
+	bad(c.Capacity <= 1<<24, "capacity is %d, must be at most %d", c.Capacity, 1<<24)
 	bad(c.HideTask >= 0 && c.HideTask <= 1, "hide_task is %g, must lie in [0,1]", c.HideTask)
 	bad(c.Deterministic >= 0 && c.Deterministic <= 1, "deterministic is %g, must lie in [0,1]", c.Deterministic)
 	bad(c.Pretrain == 0 || c.Scripted+c.Corrupted > 0, "pretrain is %d, but no episode seeds the replay", c.Pretrain)

@@ -64,6 +64,9 @@ func OpenLearner(path string, cfg Config, seed uint64) (*Learner, error) {
 	if l.round, err = strconv.Atoi(user["round"]); err != nil {
 		return nil, bad("round", err)
 	}
+	if err := l.same(user); err != nil {
+		return nil, bad("settings", err)
+	}
 	var s struct {
 		Curve []Point            `json:"curve"`
 		Shown []Episode          `json:"shown"`
@@ -77,13 +80,44 @@ func OpenLearner(path string, cfg Config, seed uint64) (*Learner, error) {
 	return l, nil
 }
 
+// same compares a checkpoint with the settings that l was opened with.
+func (l *Learner) same(user map[string]string) error {
+	want, err := l.settings()
+	if err != nil {
+		return err
+	}
+	if got, ok := user["settings"]; ok && got != want {
+		return errors.New("it was made with other settings or another seed")
+	}
+	if l.Model().Config() != l.cfg.Model {
+		return errors.New("its model is another one")
+	}
+	if n, _ := lanes(l.cfg); l.replay.Lanes() != n {
+		return fmt.Errorf("its replay is of %d tasks, the training has %d", l.replay.Lanes()/2, len(l.cfg.Tasks))
+	}
+	return nil
+}
+
+// settings are what a checkpoint is only good for.
+func (l *Learner) settings() (string, error) {
+	b, err := json.Marshal(map[string]any{"config": l.cfg, "seed": l.seed})
+	if err != nil {
+		return "", fmt.Errorf("arm: settings: %w", err)
+	}
+	return string(b), nil
+}
+
 // Save writes the checkpoint, atomically.
 func (l *Learner) Save(path string) error {
 	b, err := json.Marshal(map[string]any{"curve": l.curve, "shown": l.shown, "sums": l.sums, "n": l.n})
 	if err != nil {
 		return fmt.Errorf("arm: checkpoint: %w", err)
 	}
-	return l.trainer.Save(path, l.replay, map[string]string{"round": strconv.Itoa(l.round), "progress": string(b)})
+	set, err := l.settings()
+	if err != nil {
+		return err
+	}
+	return l.trainer.Save(path, l.replay, map[string]string{"round": strconv.Itoa(l.round), "progress": string(b), "settings": set})
 }
 
 // Model is the model that learns.

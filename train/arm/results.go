@@ -15,25 +15,35 @@ import (
 // ErrStale is matched when a committed page isn't what its files give.
 var ErrStale = errors.New("arm: the page is not that of its files")
 
+// IsTableFile reports whether a table may have this name in a folder of results.
+func IsTableFile(name string) bool {
+	for _, k := range resultKinds {
+		if k.format == TableFormat && strings.HasPrefix(name, k.prefix+"-") && strings.HasSuffix(name, ".json") && name == filepath.Base(name) {
+			return true
+		}
+	}
+	return false
+}
+
 // FileResults is the page that [WriteResults] makes of a folder.
 const FileResults = "README.md"
 
 // The kinds of result files: <kind>-<name>.json.
 var resultKinds = []struct {
-	prefix, title, text string
-	into                func() fmt.Stringer
+	prefix, format, title, text string
+	into                        func() fmt.Stringer
 }{
-	{"train", "Training", "Success is that of the actor's mean on starts of its own, any step and last step; each curve shows every point.",
+	{"train", TrainReportFormat, "Training", "Success is that of the actor's mean on starts of its own, any step and last step; each curve shows every point.",
 		func() fmt.Stringer { return &TrainReport{} }},
-	{"dynamics", "Open-loop prediction", "Five observations of an episode that the model was not trained on, then fifteen steps from the actions alone. Above 1 the model is better than repeating the last observation.",
+	{"dynamics", OpenLoopFormat, "Open-loop prediction", "Five observations of an episode that the model was not trained on, then fifteen steps from the actions alone. Above 1 the model is better than repeating the last observation.",
 		func() fmt.Stringer { return &OpenLoopReport{} }},
-	{"siblings", "Labels that select", "What choosing among actions at one state gains: restored states, each action played on.",
+	{"siblings", SiblingFormat, "Labels that select", "What choosing among actions at one state gains: restored states, each action played on.",
 		func() fmt.Stringer { return &SiblingReport{} }},
-	{"eval", "Playing without adaptation", "By the policy's mean, no updates.",
+	{"eval", TableFormat, "Playing without adaptation", "By the policy's mean, no updates.",
 		func() fmt.Stringer { return &Table{} }},
-	{"adapt", "While adapting", "Twenty episodes a task with task id 0, updates after each; actions are samples.",
+	{"adapt", TableFormat, "While adapting", "Twenty episodes a task with task id 0, updates after each; actions are samples.",
 		func() fmt.Stringer { return &Table{} }},
-	{"test", "After adaptation", "By the policy's mean, no updates.",
+	{"test", TableFormat, "After adaptation", "By the policy's mean, no updates.",
 		func() fmt.Stringer { return &Table{} }},
 }
 
@@ -65,7 +75,12 @@ is the agent, the one behind it the model, all its training seeds together.
 				return "", fmt.Errorf("arm: results: %w", err)
 			}
 			rep := k.into()
-			if err := json.Unmarshal(raw, rep); err != nil {
+			var tag struct {
+				Format string `json:"format"`
+			}
+			if err := errors.Join(json.Unmarshal(raw, rep), json.Unmarshal(raw, &tag)); err == nil && tag.Format != k.format {
+				return "", fmt.Errorf("arm: results: %s: format is %q, want %q; make it again with scripts/world.sh", path, tag.Format, k.format)
+			} else if err != nil {
 				return "", fmt.Errorf("arm: results: %s: %w; make it again with scripts/world.sh", path, err)
 			}
 			name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), k.prefix+"-"), ".json")

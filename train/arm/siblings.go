@@ -96,7 +96,7 @@ func Siblings(ctx context.Context, m *worldmodel.Model, c SiblingConfig, seed ui
 		return rep, err
 	}
 	if m.Config().Quantiles == 0 {
-		return rep, errors.New("arm: the model has no ψ to rank actions by")
+		return rep, errors.New("arm: the model has no ψ to rank actions by; it was trained with --quantiles 0, give another one")
 	}
 	var rows []sibRow
 	err := train.Ordered(ctx, workers, 0, len(c.Tasks)*c.Episodes, func(ctx context.Context, i int) ([]sibRow, error) {

@@ -129,12 +129,23 @@ func columns(arm string, games []game) (task []string, won, time []float64) {
 	return task, won, time
 }
 
+// Pooled is a model's name without the seed at its end: muse of muse-s0.
+func Pooled(model string) string {
+	if i := strings.LastIndex(model, "-s"); i > 0 {
+		if _, err := strconv.ParseUint(model[i+2:], 10, 64); err == nil {
+			return model[:i]
+		}
+	}
+	return model
+}
+
+// SameRow reports whether two models make one row of a table.
+func SameRow(a, b string) bool { return Pooled(a) == Pooled(b) }
+
 // pooled is a row's name without the seed of its model.
 func pooled(arm string) string {
-	if i := strings.LastIndex(arm, "-s"); i > strings.Index(arm, "@") && strings.Contains(arm, "@") {
-		if _, err := strconv.ParseUint(arm[i+2:], 10, 64); err == nil {
-			return arm[:i]
-		}
+	if agent, model, ok := strings.Cut(arm, "@"); ok {
+		return agent + "@" + Pooled(model)
 	}
 	return arm
 }
@@ -268,21 +279,36 @@ func (t Table) String() string {
 		fmt.Fprintf(&b, "%-22s %-5s %-15s %7d %9.3f %9.3f %9.3f %9.3f %9.3f\n", p.Agent, p.Signal, m.Position, m.N,
 			m.Accuracy.Value, m.Majority.Value, m.AUROC.Value, m.AUROCMacro.Value, m.ECE.Value)
 	}
-	if len(t.Rows) > 0 && len(t.Rows[0].ByTask) > 0 {
+	if tasks := t.tasks(); len(tasks) > 0 {
 		fmt.Fprintf(&b, "\n%-26s", "success by task")
 		for _, r := range t.Rows {
 			fmt.Fprintf(&b, " %14s", r.Agent)
 		}
 		b.WriteByte('\n')
-		for i, x := range t.Rows[0].ByTask {
-			fmt.Fprintf(&b, "%-26s", x.Task)
+		for _, task := range tasks {
+			fmt.Fprintf(&b, "%-26s", task)
 			for _, r := range t.Rows {
-				if i < len(r.ByTask) {
-					fmt.Fprintf(&b, " %14.2f", r.ByTask[i].Success)
+				cell := "–"
+				for _, x := range r.ByTask {
+					if x.Task == task {
+						cell = fmt.Sprintf("%.2f", x.Success)
+					}
 				}
+				fmt.Fprintf(&b, " %*s", max(14, len(r.Agent)), cell)
 			}
 			b.WriteByte('\n')
 		}
 	}
 	return b.String()
+}
+
+// tasks of all rows, in the order in which they occur.
+func (t Table) tasks() []string {
+	var out []string
+	for _, r := range t.Rows {
+		for _, x := range r.ByTask {
+			out = with(out, x.Task)
+		}
+	}
+	return out
 }
