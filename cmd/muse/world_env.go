@@ -368,7 +368,7 @@ func worldAdapt(a *app, c *cobra.Command) {
 		}
 		return finish(run, func() error {
 			w, tty := a.progressWriter()
-			p := train.NewProgress(w, tty, "adaptations", 0, len(cfg.Tasks)*len(cfg.Agents)*cfg.Seeds*len(models))
+			p := train.NewProgress(w, tty, "adaptations", 0, cfg.Units(models))
 			defer p.Close()
 			if err := arm.Adapt(c.Context(), run, models, cfg, r.workers, p); err != nil {
 				return err

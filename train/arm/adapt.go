@@ -54,6 +54,19 @@ func (c AdaptConfig) Validate() error {
 	return errors.Join(errs...)
 }
 
+// Units is the number of adaptations of the models.
+func (c AdaptConfig) Units(models []NamedCheckpoint) int {
+	n := 0
+	for _, m := range models {
+		for _, a := range c.Agents {
+			if !m.NoPsi || !a.NeedsPsi() {
+				n++
+			}
+		}
+	}
+	return n * len(c.Tasks) * c.Seeds
+}
+
 // NamedCheckpoint is one pre-trained model of a comparison.
 type NamedCheckpoint struct {
 	Name, Path, Hash string

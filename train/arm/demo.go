@@ -26,10 +26,11 @@ func DemoModel(path string) error {
 	return nil
 }
 
-// DemoConfig is the adaptation of the demo: two novel tasks, minutes on one core.
+// DemoConfig is the adaptation of the demo: two novel tasks, minutes on one core. One of them
+// is learnt in a few episodes, the other isn't.
 func DemoConfig() AdaptConfig {
 	c := DefaultAdapt()
-	c.Tasks = []gridarm.Task{gridarm.HandlePress, gridarm.CoffeeButton}
+	c.Tasks = []gridarm.Task{gridarm.PlateSlide, gridarm.Soccer}
 	c.Episodes, c.Tests, c.Updates, c.Futures = 10, 5, 10, 8
 	return c
 }

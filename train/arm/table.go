@@ -2,6 +2,7 @@ package arm
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -276,8 +277,8 @@ func (t Table) String() string {
 	}
 	for _, p := range t.Psi {
 		m := p.Metrics
-		fmt.Fprintf(&b, "%-22s %-5s %-15s %7d %9.3f %9.3f %9.3f %9.3f %9.3f\n", p.Agent, p.Signal, m.Position, m.N,
-			m.Accuracy.Value, m.Majority.Value, m.AUROC.Value, m.AUROCMacro.Value, m.ECE.Value)
+		fmt.Fprintf(&b, "%-22s %-5s %-15s %7d %9s %9s %9s %9s %9s\n", p.Agent, p.Signal, m.Position, m.N,
+			known(m.Accuracy), known(m.Majority), known(m.AUROC), known(m.AUROCMacro), known(m.ECE))
 	}
 	if tasks := t.tasks(); len(tasks) > 0 {
 		fmt.Fprintf(&b, "\n%-26s", "success by task")
@@ -300,6 +301,14 @@ func (t Table) String() string {
 		}
 	}
 	return b.String()
+}
+
+// known is a figure, or a dash where there is none: no AUROC without both outcomes.
+func known(e selfassess.Estimate) string {
+	if math.IsNaN(e.Value) {
+		return "–"
+	}
+	return fmt.Sprintf("%.3f", e.Value)
 }
 
 // tasks of all rows, in the order in which they occur.
