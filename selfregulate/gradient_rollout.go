@@ -3,7 +3,6 @@ package selfregulate
 import (
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 )
 
@@ -12,20 +11,35 @@ import (
 type RolloutConfig struct {
 	Futures int `json:"futures"` // imagined at each decision
 	Horizon int `json:"horizon"` // imagined steps of each
-	// Spread is the deviation of each future's first action around the actor's mean; 0 = the
-	// actor's own. The steps after it are samples of the actor.
+	// Spread is the deviation of the futures' first actions around the actor's mean; 0 = the
+	// actor's own. The first future begins with the mean itself, so that the actor's way is
+	// among the choices. The steps after the first are samples of the actor.
 	Spread float64 `json:"spread"`
+	// Hold is for how many imagined steps the first action is kept, so that it has an effect
+	// that can be told; only one is taken.
+	Hold int `json:"hold"`
+	// Margin is by how much Σψ of the best future must exceed that of the actor's own, or
+	// the actor's own is taken: where the actor is able, others are better by chance only.
+	Margin float64 `json:"margin"`
 }
 
-// DefaultRollouts are five futures, as many as the paper's language agent imagines, of
-// the length that Algorithm 1 looks ahead.
-func DefaultRollouts() RolloutConfig { return RolloutConfig{Futures: 5, Horizon: 10} }
+// DefaultRollouts are far-apart futures of a few steps, chosen on the arm
+// (docs/world-model.md).
+func DefaultRollouts() RolloutConfig {
+	return RolloutConfig{Futures: 16, Horizon: 5, Spread: 0.7, Hold: 2}
+}
 
 // Validate reports all problems at once.
 func (c RolloutConfig) Validate() error {
 	var errs []error
 	if c.Futures < 1 || c.Horizon < 1 || c.Futures > 1000 || c.Horizon > 1000 {
 		errs = append(errs, fmt.Errorf("selfregulate: futures is %d and horizon %d, both must lie between 1 and 1000", c.Futures, c.Horizon))
+	}
+	if c.Hold < 1 || c.Hold > c.Horizon {
+		errs = append(errs, fmt.Errorf("selfregulate: hold is %d, must lie between 1 and the horizon (%d)", c.Hold, c.Horizon))
+	}
+	if !(c.Margin >= 0 && c.Margin <= 1000) {
+		errs = append(errs, fmt.Errorf("selfregulate: margin is %g, must lie in [0,1000]", c.Margin))
 	}
 	if !(c.Spread >= 0 && c.Spread <= 2) {
 		errs = append(errs, fmt.Errorf("selfregulate: spread is %g, must lie in [0,2]", c.Spread))
@@ -55,8 +69,10 @@ type rollouts struct {
 	mean0, std0 []float32
 	mean, std   []float32
 	act         []float32
-	pcg         *rand.PCG
+	pcg         *rand.PCG // of choices and first actions
 	rnd         *rand.Rand
+	dreamPCG    *rand.PCG // of what follows, the same for every future
+	dreamRnd    *rand.Rand
 }
 
 // NewRollouts returns a regulator that leaves the state as it is and chooses the action: it
@@ -74,8 +90,8 @@ func NewRollouts(name string, cfg RolloutConfig, w Latent) (StateRegulator, erro
 	mk := func(n int) []float32 { return make([]float32, n) }
 	s, a := deter+stoch*classes, w.ActionDim()
 	g := &rollouts{name: name, cfg: cfg, w: w, state: mk(s), dream: mk(s), first: mk(cfg.Futures * a), score: make([]float64, cfg.Futures),
-		mean0: mk(a), std0: mk(a), mean: mk(a), std: mk(a), act: mk(a), pcg: rand.NewPCG(0, 0)}
-	g.rnd = rand.New(g.pcg)
+		mean0: mk(a), std0: mk(a), mean: mk(a), std: mk(a), act: mk(a), pcg: rand.NewPCG(0, 0), dreamPCG: rand.NewPCG(0, 0)}
+	g.rnd, g.dreamRnd = rand.New(g.pcg), rand.New(g.dreamPCG)
 	return g, nil
 }
 
@@ -87,13 +103,14 @@ const chosenStd = 1e-3
 // Regulate implements [StateRegulator]. The three choices imagine the same futures where
 // they are given the same randomness.
 func (g *rollouts) Regulate(state []float32, r *rand.Rand) Regulated {
-	g.pcg.Seed(r.Uint64(), 4)
+	seed := r.Uint64()
+	g.pcg.Seed(seed, 4)
 	a, best, lowest := len(g.mean0), 0, 0
 	pick := g.rnd.IntN(g.cfg.Futures)
 	copy(g.state, state)
 	g.w.Policy(state, g.mean0, g.std0)
 	for i := range g.cfg.Futures {
-		g.imagine(i)
+		g.imagine(i, seed)
 		if g.score[i] > g.score[best] {
 			best = i
 		}
@@ -103,7 +120,9 @@ func (g *rollouts) Regulate(state []float32, r *rand.Rand) Regulated {
 	}
 	switch g.name {
 	case RolloutsBest:
-		pick = best
+		if pick = best; g.score[best] < g.score[0]+g.cfg.Margin {
+			pick = 0
+		}
 	case RolloutsLowest:
 		pick = lowest
 	}
@@ -118,25 +137,36 @@ func (g *rollouts) Regulate(state []float32, r *rand.Rand) Regulated {
 		Trace: StateTrace{Regulator: g.name, Before: g.w.Success(state), After: g.score[pick], KL: kl}}
 }
 
-// imagine plays future i: its first action, then the actor's.
-func (g *rollouts) imagine(i int) {
+// imagine plays future i: its first action, then the actor's. All futures of a decision
+// meet the same luck, so that they differ by their first action alone.
+func (g *rollouts) imagine(i int, seed uint64) {
 	a := len(g.mean0)
-	copy(g.dream, g.state)
-	for t := range g.cfg.Horizon {
-		g.w.Policy(g.dream, g.mean, g.std)
-		if t == 0 && g.cfg.Spread > 0 {
-			for j := range g.std {
-				g.std[j] = float32(math.Max(g.cfg.Spread, chosenStd))
+	first := g.first[i*a : (i+1)*a]
+	copy(first, g.mean0)
+	if i > 0 {
+		for j := range first {
+			sd := float64(g.std0[j])
+			if g.cfg.Spread > 0 {
+				sd = g.cfg.Spread
+			}
+			first[j] += float32(sd * g.rnd.NormFloat64())
+		}
+	}
+	for j, v := range first {
+		first[j] = min(max(v, -1), 1)
+	}
+	g.dreamPCG.Seed(seed, 5)
+	g.w.Imagine(g.dream, g.state, first, g.dreamRnd)
+	for t := 1; t < g.cfg.Horizon; t++ {
+		copy(g.act, first)
+		if t >= g.cfg.Hold {
+			g.w.Policy(g.dream, g.mean, g.std)
+			draw(g.act, g.mean, g.std, g.dreamRnd)
+			for j, v := range g.act {
+				g.act[j] = min(max(v, -1), 1)
 			}
 		}
-		draw(g.act, g.mean, g.std, g.rnd)
-		for j, v := range g.act {
-			g.act[j] = min(max(v, -1), 1)
-		}
-		if t == 0 {
-			copy(g.first[i*a:(i+1)*a], g.act)
-		}
-		g.w.Imagine(g.dream, g.dream, g.act, g.rnd)
+		g.w.Imagine(g.dream, g.dream, g.act, g.dreamRnd)
 	}
 	g.score[i] = g.w.Success(g.dream)
 }

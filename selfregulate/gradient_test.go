@@ -270,8 +270,18 @@ func TestRollouts(t *testing.T) {
 		}
 	}
 	best, mid, low := got[selfregulate.RolloutsBest], got[selfregulate.RolloutsRandom], got[selfregulate.RolloutsLowest]
-	if !(best.Trace.After > mid.Trace.After && mid.Trace.After > low.Trace.After) || best.Mean[0] <= low.Mean[0] {
+	if !(best.Trace.After >= mid.Trace.After && mid.Trace.After >= low.Trace.After && best.Trace.After > low.Trace.After) || best.Mean[0] <= low.Mean[0] {
 		t.Errorf("best %+v\nrandom %+v\nlowest %+v", best, mid, low)
+	}
+	c.Futures = 1 // the actor's own way alone
+	g, err := selfregulate.NewRollouts(selfregulate.RolloutsBest, c, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mean, std := make([]float32, 2), make([]float32, 2)
+	w.Policy(state, mean, std)
+	if out := g.Regulate(state, rng.New(6, "r")); out.Mean[0] != mean[0] || out.Trace.KL != 0 {
+		t.Errorf("one future: %+v, the actor's mean is %v", out, mean)
 	}
 	c.Futures, c.Spread = 0, math.NaN()
 	if _, err := selfregulate.NewRollouts(selfregulate.RolloutsBest, c, w); err == nil || strings.Count(err.Error(), "selfregulate:") != 2 {

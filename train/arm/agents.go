@@ -47,7 +47,7 @@ type AgentSpec struct {
 
 // NewAgent returns the agent called name with the settings of g, whose reading is the name's.
 // A name may change settings for itself: psi/in-place+beta=0.3+keep, of beta, steps, anneal,
-// unit, resample, project and keep; rollouts/best+spread=0.3, of futures, steps and spread.
+// unit, resample, project and keep; rollouts/best+spread=0.3, of futures, steps, hold, spread and margin.
 func NewAgent(name string, g selfregulate.GradientConfig, mean bool) (AgentSpec, error) {
 	kind, settings, has := strings.Cut(name, "+")
 	if !slices.Contains(AgentNames(), kind) {
@@ -86,10 +86,14 @@ func setRollouts(c *selfregulate.RolloutConfig, s string) (err error) {
 		c.Futures, err = strconv.Atoi(value)
 	case "steps":
 		c.Horizon, err = strconv.Atoi(value)
+	case "hold":
+		c.Hold, err = strconv.Atoi(value)
+	case "margin":
+		c.Margin, err = strconv.ParseFloat(value, 64)
 	case "spread":
 		c.Spread, err = strconv.ParseFloat(value, 64)
 	default:
-		err = errors.New("want futures=N, steps=N or spread=N")
+		err = errors.New("want futures=N, steps=N, hold=N, spread=N or margin=N")
 	}
 	return err
 }

@@ -274,7 +274,7 @@ func TestAgentNames(t *testing.T) {
 		t.Errorf("regulator %v %v", r, err)
 	}
 	b, err := NewAgent("rollouts/best+futures=3+spread=0.4", selfregulate.DefaultGradient(), true)
-	if c := b.Rollouts; err != nil || c.Futures != 3 || c.Spread != 0.4 || c.Horizon != 10 {
+	if c := b.Rollouts; err != nil || c.Futures != 3 || c.Spread != 0.4 || c.Horizon != 5 {
 		t.Errorf("%+v %v", b, err)
 	}
 	for name, says := range map[string]string{
