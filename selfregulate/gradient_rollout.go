@@ -35,8 +35,8 @@ func (c RolloutConfig) Validate() error {
 	if c.Futures < 1 || c.Horizon < 1 || c.Futures > 1000 || c.Horizon > 1000 {
 		errs = append(errs, fmt.Errorf("selfregulate: futures is %d and horizon %d, both must lie between 1 and 1000", c.Futures, c.Horizon))
 	}
-	if c.Hold < 1 || c.Hold > c.Horizon {
-		errs = append(errs, fmt.Errorf("selfregulate: hold is %d, must lie between 1 and the horizon (%d)", c.Hold, c.Horizon))
+	if c.Hold < 1 || c.Hold > 1000 {
+		errs = append(errs, fmt.Errorf("selfregulate: hold is %d, must lie between 1 and 1000", c.Hold))
 	}
 	if !(c.Margin >= 0 && c.Margin <= 1000) {
 		errs = append(errs, fmt.Errorf("selfregulate: margin is %g, must lie in [0,1000]", c.Margin))
