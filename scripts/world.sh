@@ -48,16 +48,16 @@ for n in "${names[@]}" alone-s0; do
   muse check-model dynamics --checkpoint "$out/$n" --tasks mt10 --out "$results/dynamics-$n.json" --plot "$results/dynamics-$n.svg"
 done
 for x in "${with[@]}"; do
-  muse check-model siblings --checkpoint "$x" --tasks mt10 --workers 2 --out "$results/siblings-${x%%=*}.json"
+  muse check-model siblings --checkpoint "$x" --tasks mt10 --limit 12 --episodes 20 --workers 2 --out "$results/siblings-${x%%=*}.json"
 done
 
 join() { local IFS=,; echo "$*"; }
 models=()
 for n in "${names[@]}"; do models+=("$n=$out/$n"); done
 all=$(join "${models[@]}")
-agents=off,psi/literal,psi/in-place,none/literal,random/literal,random/in-place,value/in-place,noise/in-place,script,uniform
-muse eval --env gridarm --tasks mt10 --checkpoint "$all" --agent "$agents" --workers 2 --out "$out/eval-mt10"
-muse eval --env gridarm --tasks novel --checkpoint "$all" --agent "$agents" --workers 2 --out "$out/eval-novel"
+agents=off,psi/literal,none/literal,random/literal,psi/in-place,random/in-place,value/in-place,noise/in-place,rollouts/best,rollouts/random
+muse eval --env gridarm --tasks mt10 --checkpoint "$all" --agent "$agents,script,uniform" --workers 2 --out "$out/eval-mt10"
+muse eval --env gridarm --tasks novel --checkpoint "$all" --agent "$agents,script,uniform" --workers 2 --out "$out/eval-novel"
 muse results arm --out "$results" --from "$out/eval-mt10" --table eval-mt10.json
 muse results arm --out "$results" --from "$out/eval-novel" --table eval-novel.json
 
@@ -65,14 +65,19 @@ muse results arm --out "$results" --from "$out/eval-novel" --table eval-novel.js
 adapt() { # NAME MODELS AGENTS
   muse adapt --env gridarm --tasks novel --adaptations 3 --updates 0 --checkpoint "$2" --agent "$3" --workers 2 --out "$out/$1"
 }
-main=() mends=()
+main=() muse=() siblings=()
 for s in "${seeds[@]}"; do
   main+=("muse-s$s=$out/muse-s$s" "dreamer-s$s=$out/dreamer-s$s")
-  mends+=("siblings-s$s=$out/siblings-s$s")
+  muse+=("muse-s$s=$out/muse-s$s")
+  siblings+=("siblings-s$s=$out/siblings-s$s")
 done
-adapt adapt "$(join "${main[@]}")" off,psi/literal,psi/in-place,random/literal,random/in-place,value/in-place,noise/in-place
-adapt adapt-mends "$(join "${mends[@]}")" off,psi/in-place,psi/literal,psi/in-place+beta=0.3+keep,random/in-place+beta=0.3+keep,psi/in-place+beta=0.3+project,psi/in-place+beta=0.5+anneal=0.7+unit+keep
+adapt adapt "$(join "${main[@]}")" "$agents"
+# Mends of the regulation by gradient: longer steps that leave the carried state alone, z taken back
+# to probabilities, a falling β of unit steps; and ψ trained with labels that tell actions apart.
+adapt adapt-mends "$(join "${muse[@]}")" off,psi/in-place+beta=0.3+keep,random/in-place+beta=0.3+keep,psi/in-place+beta=0.3+project,psi/in-place+beta=0.5+anneal=0.7+unit+keep
+adapt adapt-siblings "$(join "${siblings[@]}")" off,psi/literal,psi/in-place,rollouts/best,rollouts/random
 for phase in adapt test; do
-  muse results arm --out "$results" --from "$out/adapt" --phase $phase --table $phase-novel.json --against off@muse,off@dreamer,random/in-place@muse,random/literal@muse
-  muse results arm --out "$results" --from "$out/adapt-mends" --phase $phase --table $phase-mends.json --against off@siblings,random/in-place+beta=0.3+keep@siblings
+  muse results arm --out "$results" --phase $phase --from "$out/adapt" --table $phase-novel.json --against off@muse,off@dreamer,random/in-place@muse,random/literal@muse,rollouts/random@muse
+  muse results arm --out "$results" --phase $phase --from "$out/adapt-mends" --table $phase-mends.json --against off@muse,random/in-place+beta=0.3+keep@muse
+  muse results arm --out "$results" --phase $phase --from "$out/adapt-siblings" --table $phase-siblings.json --against off@siblings,rollouts/random@siblings
 done

@@ -79,7 +79,7 @@ type SiblingRegulator struct {
 	Lift selfassess.Estimate `json:"lift"`
 }
 
-var siblingRegulators = []string{"psi/literal", "psi/in-place", "random/in-place", "value/in-place"}
+var siblingRegulators = []string{"psi/literal", "psi/in-place", "random/in-place", "value/in-place", "rollouts/best", "rollouts/random"}
 
 // sibRow is what one state contributes.
 type sibRow struct {
