@@ -273,6 +273,30 @@ func TestRollouts(t *testing.T) {
 	if !(best.Trace.After >= mid.Trace.After && mid.Trace.After >= low.Trace.After && best.Trace.After > low.Trace.After) || best.Mean[0] <= low.Mean[0] {
 		t.Errorf("best %+v\nrandom %+v\nlowest %+v", best, mid, low)
 	}
+	c.Margin = 100 // more than ψ can gain
+	careful, err := selfregulate.NewRollouts(selfregulate.RolloutsBest, c, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := careful.Regulate(state, rng.New(6, "r")); out.Trace.KL != 0 {
+		t.Errorf("within the margin: %+v", out)
+	}
+	far := c
+	far.Margin, far.Horizon, far.Hold, far.Spread = 0, 3, 3, 0.1 // held, a small action goes three times as far
+	near := far
+	near.Hold = 1
+	gain := func(c selfregulate.RolloutConfig) float64 {
+		g, err := selfregulate.NewRollouts(selfregulate.RolloutsBest, c, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := g.Regulate(state, rng.New(6, "r"))
+		return out.Trace.After - out.Trace.Before
+	}
+	if !(gain(far) > gain(near)) {
+		t.Errorf("held %g, once %g", gain(far), gain(near))
+	}
+	c.Margin = 0
 	c.Futures = 1 // the actor's own way alone
 	g, err := selfregulate.NewRollouts(selfregulate.RolloutsBest, c, w)
 	if err != nil {
