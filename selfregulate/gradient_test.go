@@ -281,20 +281,19 @@ func TestRollouts(t *testing.T) {
 	if out := careful.Regulate(state, rng.New(6, "r")); out.Trace.KL != 0 {
 		t.Errorf("within the margin: %+v", out)
 	}
-	far := c
-	far.Margin, far.Horizon, far.Hold, far.Spread = 0, 3, 3, 0.1 // held, a small action goes three times as far
-	near := far
-	near.Hold = 1
-	gain := func(c selfregulate.RolloutConfig) float64 {
-		g, err := selfregulate.NewRollouts(selfregulate.RolloutsBest, c, w)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out := g.Regulate(state, rng.New(6, "r"))
-		return out.Trace.After - out.Trace.Before
+	held := c
+	held.Margin, held.Horizon, held.Hold, held.Spread = 0, 3, 3, 0.5
+	h, err := selfregulate.NewRollouts(selfregulate.RolloutsBest, held, w)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if !(gain(far) > gain(near)) {
-		t.Errorf("held %g, once %g", gain(far), gain(near))
+	out := h.Regulate(state, rng.New(6, "r"))
+	dream := append([]float32(nil), state...)
+	for range held.Hold {
+		w.Imagine(dream, dream, out.Mean, rng.New(8, "unused"))
+	}
+	if got := w.Success(dream); got != out.Trace.After {
+		t.Errorf("the held action leads to Σψ %g, the future was scored %g", got, out.Trace.After)
 	}
 	c.Margin = 0
 	c.Futures = 1 // the actor's own way alone
