@@ -27,7 +27,7 @@ func worldDemo(a *app, c *cobra.Command) {
 		}
 		cfg.Episodes = sharedInt(c.Flags(), "episodes", arm.DemoConfig().Episodes)
 		x.gradient = selfregulate.DefaultGradient()
-		if cfg.Agents, err = x.agents([]string{"off", "psi/in-place", "random/in-place"}, false); err != nil {
+		if cfg.Agents, err = x.agents([]string{"off", "rollouts/best", "rollouts/random"}, false); err != nil {
 			return err
 		}
 		if err := cfg.Validate(); err != nil {
