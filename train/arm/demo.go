@@ -30,7 +30,7 @@ func DemoModel(path string) error {
 // is learnt in a few episodes, the other isn't.
 func DemoConfig() AdaptConfig {
 	c := DefaultAdapt()
-	c.Tasks = []gridarm.Task{gridarm.PlateSlide, gridarm.Soccer}
+	c.Tasks = []gridarm.Task{gridarm.PlateSlide, gridarm.PushWall}
 	c.Episodes, c.Tests, c.Updates, c.Futures = 10, 5, 10, 8
 	return c
 }
