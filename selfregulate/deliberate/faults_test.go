@@ -121,14 +121,21 @@ func TestRaceSparesTokens(t *testing.T) {
 	ts, js := llmtest.New(t, func(r llmtest.Request) llmtest.Reply {
 		return llmtest.Reply{Text: strings.Repeat("word ", long) + "\nFinal answer: 4"}
 	}), llmtest.New(t, regular)
-	// The first stream runs; the others hold after ten tokens until they are cancelled.
-	first := make(chan int64, 16)
+	// The others hold after ten tokens until they are cancelled; the first runs on when all
+	// of them do, however slow the machine is.
+	held := make(chan struct{}, 3)
 	ts.Pace(func(r llmtest.Request, i int) error {
-		if i == 0 {
-			first <- r.Seed
-		}
-		if r.Number > 0 && i == 10 {
+		switch {
+		case r.Number > 0 && i == 10:
+			held <- struct{}{}
 			<-r.Context.Done()
+		case r.Number == 0 && i == 10:
+			for range cap(held) {
+				select {
+				case <-held:
+				case <-r.Context.Done():
+				}
+			}
 		}
 		return r.Context.Err()
 	})
