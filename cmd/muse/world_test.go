@@ -64,6 +64,10 @@ func TestWorldCommands(t *testing.T) {
 		t.Errorf("demo prints %d tables: %v", len(tables), err)
 	}
 
+	// The viewer reads every agent's episodes.
+	must(t, "render", at("d"), "--episode", "rollouts/best", "-o", at("best.png"))
+	must(t, "render", at("e"), "--episode", "psi/in-place", "-o", at("psi.png"))
+
 	ck := func(name string) string { return filepath.Join(at(name), "checkpoint.safetensors") }
 	swap := func(name, from string, more ...string) []string { // a training's folder with another's checkpoint
 		must(t, little(at(name), more...)...)

@@ -52,7 +52,7 @@ type AgentConfig struct {
 	Limit    int                          `json:"limit"` // decisions an episode
 	Mean     bool                         `json:"mean"`  // acts by the mean of its policy
 	Gradient *selfregulate.GradientConfig `json:"gradient,omitempty"`
-	Rollouts *selfregulate.RolloutConfig  `json:"rollouts,omitempty"`
+	Rollouts *selfregulate.RolloutConfig  `json:"latent_rollouts,omitempty"` // "rollouts" is a number in records of text agents
 }
 
 // AgentModel is the world model that acted.
