@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything measured of the world-model agent on the arm, from nothing, and the page of
 # docs/results/arm. Resumable: start it again after an interrupt. With OpenBLAS
-# (libopenblas-dev) a training takes about half an hour of one core, an adaptation 15 seconds.
+# (libopenblas-dev) a training takes about half an hour of one core, an adaptation about 20 seconds.
 #
 #   scripts/world.sh [FOLDER [RESULTS]]
 #

@@ -176,7 +176,7 @@ func (x *armAgentFlags) checkpoints(file string) ([]arm.NamedCheckpoint, error) 
 	}
 	for i, n := range names {
 		for _, o := range names[:i] {
-			if n != o && arm.SameRow(n, o) && (n == arm.Pooled(n) || o == arm.Pooled(o)) {
+			if n != o && arm.Pooled(n) == arm.Pooled(o) && (n == arm.Pooled(n) || o == arm.Pooled(o)) {
 				return nil, usagef("models %s and %s would make one row, as seeds of one model do; call one of them otherwise", o, n)
 			}
 		}

@@ -34,7 +34,7 @@ func edit(t *testing.T, from, to string, change func(*safetensors.File)) {
 // and what is refused, with which words.
 func TestWorldCommands(t *testing.T) {
 	if testing.Short() {
-		t.Skip("trains models")
+		t.Skip("trains models for seconds; leave -short away")
 	}
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

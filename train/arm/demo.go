@@ -26,8 +26,8 @@ func DemoModel(path string) error {
 	return nil
 }
 
-// DemoConfig is the adaptation of the demo: two novel tasks, minutes on one core. One of them
-// is learnt in a few episodes, the other isn't.
+// DemoConfig is the adaptation of the demo: two novel tasks, minutes on one core. The actor
+// learns one of them in a few episodes and not the other.
 func DemoConfig() AdaptConfig {
 	c := DefaultAdapt()
 	c.Tasks = []gridarm.Task{gridarm.PlateSlide, gridarm.PushWall}

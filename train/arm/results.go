@@ -10,10 +10,8 @@ import (
 	"strings"
 
 	"github.com/muse-agent/muse/internal/atomicfile"
+	"github.com/muse-agent/muse/train"
 )
-
-// ErrStale is matched when a committed page isn't what its files give.
-var ErrStale = errors.New("arm: the page is not that of its files")
 
 // IsTableFile reports whether a table may have this name in a folder of results.
 func IsTableFile(name string) bool {
@@ -114,7 +112,7 @@ func WriteResults(dir string) error {
 	return nil
 }
 
-// CheckResults fails with an error that matches [ErrStale] where the page in dir isn't
+// CheckResults fails with an error that matches [train.ErrStale] where the page in dir isn't
 // what its files give.
 func CheckResults(dir string) error {
 	page, err := Results(dir)
@@ -126,7 +124,7 @@ func CheckResults(dir string) error {
 		return fmt.Errorf("arm: results: %w", err)
 	}
 	if string(got) != page {
-		return fmt.Errorf("%w: %s; run `muse results arm`", ErrStale, filepath.Join(dir, FileResults))
+		return fmt.Errorf("arm: %w: %s; run `muse results arm`", train.ErrStale, filepath.Join(dir, FileResults))
 	}
 	return nil
 }

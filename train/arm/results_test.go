@@ -51,7 +51,7 @@ func TestResults(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, FileResults), []byte(page+"."), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := CheckResults(dir); !errors.Is(err, ErrStale) {
+	if err := CheckResults(dir); !errors.Is(err, train.ErrStale) {
 		t.Errorf("an edited page: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "test-y.json"), []byte("{"), 0o644); err != nil {

@@ -140,9 +140,6 @@ func Pooled(model string) string {
 	return model
 }
 
-// SameRow reports whether two models make one row of a table.
-func SameRow(a, b string) bool { return Pooled(a) == Pooled(b) }
-
 // pooled is a row's name without the seed of its model.
 func pooled(arm string) string {
 	if agent, model, ok := strings.Cut(arm, "@"); ok {
